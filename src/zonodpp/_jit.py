@@ -1,0 +1,47 @@
+"""The one way this package compiles its loops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+from numba.core import event
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile to machine code that releases the GIL and is cached on disk.
+
+    Sums may be re-associated and fused so that reductions vectorise; nothing is assumed about
+    infinities and NaN, on which ratio tests rely.
+    """
+    compiled: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
+    )(function)
+    return compiled
+
+
+class _Announce(event.Listener):  # type: ignore[misc]
+    """Prints one line when numba starts compiling; loading from the cache stays silent."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            print("zonodpp: compiling (once; cached from now on) ...", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announce_compilation() -> Iterator[None]:
+    """Tell a person at a terminal why the first call takes seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with event.install_listener("numba:compile", _Announce()):
+        yield

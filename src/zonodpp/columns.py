@@ -1,0 +1,46 @@
+"""The columns of A as compiled code reads them: dense or sparse, one type for both."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Columns(NamedTuple):
+    """Column j of A: ``dense[j]``, or the entries ``indptr[j]:indptr[j + 1]`` of a sparse A.
+
+    The representation that is not used has zero length. All arrays are read-only and contiguous,
+    so that kernels are compiled for one signature.
+    """
+
+    dense: Floats
+    indptr: Integers
+    indices: Integers
+    data: Floats
+
+
+def frozen(array: NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
+    """Return a read-only, C-contiguous view (a copy only if the layout or type differs)."""
+    view: NDArray[Any] = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def columns_of(A: Any) -> Columns:
+    """Lay out A, an (r, n) array or scipy.sparse matrix, by columns."""
+    if sp.issparse(A):
+        csc = A.tocsc()
+        return Columns(
+            dense=frozen(np.empty((0, A.shape[0]))),
+            indptr=frozen(csc.indptr, np.int64),
+            indices=frozen(csc.indices, np.int64),
+            data=frozen(csc.data),
+        )
+    none = frozen(np.empty(0), np.int64)
+    return Columns(dense=frozen(A.T), indptr=none, indices=none, data=frozen(np.empty(0)))

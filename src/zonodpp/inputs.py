@@ -1,0 +1,150 @@
+"""What people pass in, checked once at the boundary and turned into plain arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from zonodpp.columns import Floats
+
+
+def is_dataframe(X: Any) -> bool:
+    """Tell a pandas DataFrame without importing pandas."""
+    return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
+
+
+def as_matrix(X: Any, name: str) -> Any:
+    """Return X as a float64 array, or as a sparse float64 CSC array if it is scipy.sparse.
+
+    An array that already is float64 is not copied.
+    """
+    if sp.issparse(X):
+        matrix = sp.csc_array(X)
+        if np.iscomplexobj(matrix.data):
+            raise TypeError(f"{name} must be real, got complex entries")
+        matrix = matrix.astype(np.float64)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    else:
+        matrix = _as_floats(X, name)
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a 2-d array, got {matrix.ndim} dimension(s)")
+    if 0 in matrix.shape:
+        raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
+    return matrix
+
+
+def _as_floats(X: Any, name: str) -> Floats:
+    if is_dataframe(X):
+        text = [
+            str(c) for c, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind not in "biuf"
+        ]
+        if text:
+            raise TypeError(
+                f"{name} has columns that are not numeric: {', '.join(text[:5])}; "
+                "drop or encode them first"
+            )
+    try:
+        array = np.asarray(X)
+        if np.iscomplexobj(array):
+            raise TypeError(f"{name} must be real, got complex entries")
+        return np.asarray(array, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        if "complex" in str(error):
+            raise
+        raise TypeError(f"{name} must hold numbers: {error}") from None
+
+
+def check_finite(matrix: Any, name: str) -> None:
+    """Raise with the place of the first NaN or infinity, if there is one."""
+    values = matrix.data if sp.issparse(matrix) else matrix
+    # A sum is finite only if every entry is; overflow alone is settled by the exact check.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    where = np.argwhere(bad)[0]
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        where = np.array([coo.row[where[0]], coo.col[where[0]]])
+    place = ", ".join(str(int(i)) for i in where)
+    raise ValueError(
+        f"{name} has {int(bad.sum())} entries that are NaN or infinite, the first at [{place}]; "
+        "impute or drop them first"
+    )
+
+
+def as_weights(weights: Any, n: int) -> Floats | None:
+    """Return item weights q as an array of n non-negative numbers, not all zero."""
+    if weights is None:
+        return None
+    q = _as_floats(weights, "weights")
+    if q.shape != (n,):
+        raise ValueError(f"weights must have one entry for each of the {n} items, got {q.shape}")
+    check_finite(q, "weights")
+    if (q < 0).any():
+        first = int(np.argmax(q < 0))
+        raise ValueError(f"weights must not be negative; weights[{first}] = {q[first]:g}")
+    if not (q > 0).any():
+        raise ValueError("weights are all zero: no item could ever be picked")
+    q = q.copy()
+    q.flags.writeable = False
+    return q
+
+
+def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
+    """Return item indices as an integer array, checked to lie in 0..n-1 without repeats."""
+    items = np.asarray(S)
+    if items.size == 0:
+        return np.zeros((*items.shape[:-1], 0) if items.ndim else (0,), dtype=np.int64)
+    if items.ndim == 0:
+        items = items[None]
+    if not np.issubdtype(items.dtype, np.integer):
+        raise TypeError(f"{name} must hold item indices (integers), got {items.dtype} entries")
+    if items.min() < 0 or items.max() >= n:
+        raise ValueError(
+            f"{name} must hold item indices from 0 to {n - 1}, "
+            f"got values from {items.min()} to {items.max()}"
+        )
+    ordered = np.sort(items, axis=-1)
+    if (ordered[..., 1:] == ordered[..., :-1]).any():
+        raise ValueError(f"{name} holds the same item twice")
+    return items.astype(np.int64)
+
+
+def as_count(value: Any, name: str, least: int) -> int:
+    """Return a whole number that is at least ``least``."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def as_positive(value: Any, name: str) -> float:
+    """Return a finite number above zero."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a positive finite number, got {number:g}")
+    return number
+
+
+def one_of(value: Any, name: str, known: Sequence[str]) -> str:
+    """Return value if it is one of the known words, else say which are."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+    return str(value)

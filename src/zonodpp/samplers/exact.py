@@ -1,0 +1,331 @@
+"""Exact, independent draws from a projection DPP.
+
+Both algorithms pick items one after another, each in proportion to the squared length of what its
+whitened column has outside the span of those already picked (Hough, Krishnapur, Peres, Virag
+2006). What is left outside is kept as a matrix N: with m items still to pick, N is m x r and
+|N a_i|^2 is the conditional weight of item i. A pick turns N by one Householder reflection and drops
+a row. So no n x n matrix appears, nothing has to be orthogonalised again, and an item inside the
+span gets weight zero without cancellation.
+
+``rejection`` proposes items from their leverage scores and accepts with the share outside the span:
+about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
+``chain-rule`` computes all n conditional weights at each pick; it is slower and serves as oracle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from zonodpp._jit import jit
+from zonodpp.columns import Columns, Floats, Integers, columns_of, frozen
+from zonodpp.gram import DenseGram, column_chunks
+from zonodpp.inputs import one_of
+from zonodpp.samplers import State
+from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets import VolumeSampling
+
+BATCH = 64  # proposals fetched together, so that their cache misses overlap
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A prepared exact sampler."""
+
+    algorithm: str
+    columns: Columns
+    whitening: Floats
+    lengths: Floats
+    leverages: Floats
+    alias: Floats
+    tracker: SetTracker
+    counters: tuple[str, ...] = ("draws", "proposals")
+    independent: bool = True
+
+    def start(self, rng: np.random.Generator, init: Any) -> State:
+        """Return an empty queue of proposals."""
+        if init is not None:
+            raise ValueError("init is for Markov chains; exact draws need no starting point")
+        return {
+            "counts": np.zeros(len(self.counters), np.int64),
+            "pending": np.zeros(BATCH, np.int64),
+            "levels": np.zeros(BATCH),
+            "head": np.full(1, BATCH),
+        }
+
+    def advance(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        subsets: NDArray[np.int32],
+        tracked: Floats,
+        thin: int,
+    ) -> None:
+        """Draw len(subsets) bases."""
+        if self.algorithm == "rejection":
+            draw_by_rejection(
+                rng,
+                self.columns,
+                self.whitening,
+                self.lengths,
+                self.alias,
+                subsets,
+                state["pending"],
+                state["levels"],
+                state["head"],
+                state["counts"],
+            )
+        else:
+            draw_by_chain_rule(
+                rng,
+                self.columns,
+                self.whitening,
+                self.lengths,
+                self.leverages,
+                subsets,
+                state["counts"],
+            )
+        self.tracker.fill(subsets, tracked)
+
+
+def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection") -> Exact:
+    """Whiten, take leverage scores, and build the table that proposals are drawn from."""
+    one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
+    if target.power != 2:
+        raise ValueError(
+            f"method='exact' draws from projection DPPs (power 2), not from power "
+            f"{target.power:g}; use method='exchange' or 'zonotope'"
+        )
+    gram = target.whitening
+    if gram.well_conditioned:
+        columns, W, leverages = target.columns, gram.W, target.leverages()
+    else:
+        columns, W, leverages = _orthonormal(target, gram)
+    lengths = leverages
+    if gram.well_conditioned and target.scale is not None:  # these columns carry no weight
+        squares = target.scale**2
+        lengths = np.divide(leverages, squares, out=np.zeros(target.n), where=squares > 0)
+    alias = alias_table(leverages) if algorithm == "rejection" else np.empty((0, 2))
+    return Exact(
+        algorithm,
+        columns,
+        frozen(W),
+        frozen(lengths),
+        frozen(leverages),
+        frozen(alias),
+        SetTracker.of(track, target.n),
+    )
+
+
+def _orthonormal(target: VolumeSampling, gram: DenseGram) -> tuple[Columns, Floats, Floats]:
+    """Whiten the columns themselves, then orthonormalise once more (ill-conditioned A)."""
+    Q = np.empty((target.r, target.n), order="F")
+    for span, chunk in column_chunks(target.A, target.scale):
+        Q[:, span] = gram.W @ chunk
+    lower = np.linalg.cholesky(Q @ Q.T)
+    Q = scipy.linalg.solve_triangular(lower, Q, lower=True, overwrite_b=True)
+    return columns_of(Q), np.eye(target.r), np.einsum("ij,ij->j", Q, Q)
+
+
+@jit
+def alias_table(weights: Floats) -> Floats:
+    """Walker's alias table: row i holds the share of cell i that is item i, and the other item."""
+    n = weights.shape[0]
+    table = np.empty((n, 2))
+    small = np.empty(n, np.int64)
+    large = np.empty(n, np.int64)
+    n_small = 0
+    n_large = 0
+    unit = weights.sum() / n
+    for i in range(n):
+        table[i, 0] = weights[i] / unit
+        table[i, 1] = i
+        if table[i, 0] < 1.0:
+            small[n_small] = i
+            n_small += 1
+        else:
+            large[n_large] = i
+            n_large += 1
+    while n_small > 0 and n_large > 0:
+        n_small -= 1
+        poor = small[n_small]
+        rich = large[n_large - 1]
+        table[poor, 1] = rich
+        table[rich, 0] -= 1.0 - table[poor, 0]
+        if table[rich, 0] < 1.0:
+            n_large -= 1
+            small[n_small] = rich
+            n_small += 1
+    # What is left differs from 1 by rounding alone.
+    for k in range(n_small):
+        table[small[k], 0] = 1.0
+    for k in range(n_large):
+        table[large[k], 0] = 1.0
+    return table
+
+
+@jit
+def outside(N: Floats, m: int, column: Floats, c: Floats) -> float:
+    """Set c = N a for a dense column a and return |c|^2."""
+    total = 0.0
+    for j in range(m):
+        product = 0.0
+        for i in range(column.shape[0]):
+            product += N[j, i] * column[i]
+        c[j] = product
+        total += product * product
+    return total
+
+
+@jit
+def outside_sparse(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
+    """Set c = N a for a sparse column a and return |c|^2."""
+    total = 0.0
+    for j in range(m):
+        product = 0.0
+        for k in range(columns.indptr[item], columns.indptr[item + 1]):
+            product += N[j, columns.indices[k]] * columns.data[k]
+        c[j] = product
+        total += product * product
+    return total
+
+
+@jit
+def reflect(N: Floats, m: int, c: Floats, length: float, row: Floats) -> None:
+    """Turn the m rows of N so that the pick, c in their coordinates, is the last; drop that row.
+
+    ``row`` receives what was dropped: row . a_i is the coordinate of item i along the pick.
+    """
+    r = N.shape[1]
+    if c[m - 1] < 0.0:
+        length = -length
+    c[m - 1] += length
+    beta = 1.0 / (length * c[m - 1])
+    row[:] = 0.0
+    for j in range(m):
+        for i in range(r):
+            row[i] += c[j] * N[j, i]
+    for j in range(m - 1):
+        factor = beta * c[j]
+        for i in range(r):
+            N[j, i] -= factor * row[i]
+    for i in range(r):
+        row[i] = row[i] / length - N[m - 1, i]
+
+
+@jit
+def draw_by_rejection(
+    rng: np.random.Generator,
+    columns: Columns,
+    W: Floats,
+    lengths: Floats,
+    alias: Floats,
+    subsets: NDArray[np.int32],
+    pending: Integers,
+    levels: Floats,
+    head: Integers,
+    counts: Integers,
+) -> None:
+    """Fill subsets with draws; proposals not yet looked at carry over from call to call.
+
+    A column's weight scales its leverage and its share outside the span alike. So it enters the
+    proposal table alone, and ``lengths`` are |W a_i|^2 without it.
+    """
+    n = lengths.shape[0]
+    r = W.shape[0]
+    sparse = columns.dense.shape[0] == 0
+    N = np.empty((r, r))
+    c = np.empty(r)
+    row = np.empty(r)
+    fetched = np.empty((BATCH, r))
+    h = head[0]
+    if not sparse:
+        for b in range(h, BATCH):
+            fetched[b] = columns.dense[pending[b]]
+    for k in range(subsets.shape[0]):
+        N[:] = W
+        for m in range(r, 0, -1):
+            while True:
+                if h == BATCH:
+                    for b in range(BATCH):
+                        place = rng.random() * n
+                        item = min(int(place), n - 1)
+                        if place - item >= alias[item, 0]:
+                            item = int(alias[item, 1])
+                        pending[b] = item
+                    for b in range(BATCH):
+                        item = pending[b]
+                        levels[b] = rng.random() * lengths[item]
+                        if not sparse:
+                            fetched[b] = columns.dense[item]
+                    h = 0
+                item = pending[h]
+                if sparse:
+                    left = outside_sparse(N, m, columns, item, c)
+                else:
+                    left = outside(N, m, fetched[h], c)
+                h += 1
+                counts[1] += 1
+                if levels[h - 1] < left:
+                    break
+            subsets[k, r - m] = item
+            reflect(N, m, c, np.sqrt(left), row)
+        subsets[k].sort()
+        counts[0] += 1
+    head[0] = h
+
+
+@jit
+def draw_by_chain_rule(
+    rng: np.random.Generator,
+    columns: Columns,
+    W: Floats,
+    lengths: Floats,
+    leverages: Floats,
+    subsets: NDArray[np.int32],
+    counts: Integers,
+) -> None:
+    """Fill subsets with draws, keeping the conditional weights of all n items up to date."""
+    n = lengths.shape[0]
+    r = W.shape[0]
+    sparse = columns.dense.shape[0] == 0
+    N = np.empty((r, r))
+    c = np.empty(r)
+    row = np.empty(r)
+    weights = np.empty(n)
+    for k in range(subsets.shape[0]):
+        N[:] = W
+        weights[:] = leverages
+        for m in range(r, 0, -1):
+            level = rng.random() * weights.sum()
+            item = -1
+            for i in range(n):
+                if weights[i] > 0.0:
+                    item = i
+                    level -= weights[i]
+                    if level < 0.0:
+                        break
+            if sparse:
+                left = outside_sparse(N, m, columns, item, c)
+            else:
+                left = outside(N, m, columns.dense[item], c)
+            subsets[k, r - m] = item
+            reflect(N, m, c, np.sqrt(left), row)
+            for i in range(n):
+                along = 0.0
+                if sparse:
+                    for j in range(columns.indptr[i], columns.indptr[i + 1]):
+                        along += row[columns.indices[j]] * columns.data[j]
+                else:
+                    for j in range(r):
+                        along += row[j] * columns.dense[i, j]
+                if lengths[i] > 0.0:
+                    weights[i] = max(0.0, weights[i] - along * along * leverages[i] / lengths[i])
+            weights[item] = 0.0
+        subsets[k].sort()
+        counts[0] += 1
+        counts[1] += r

@@ -1,0 +1,68 @@
+"""Sets whose presence is recorded along a run: ``track=[S, ...]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp._jit import jit
+from zonodpp.columns import Floats, Integers, frozen
+from zonodpp.inputs import as_items
+
+
+@dataclass(frozen=True)
+class SetTracker:
+    """Tracked sets, flattened: set k is ``items[starts[k]:starts[k + 1]]``."""
+
+    starts: Integers
+    items: Integers
+    n: int
+
+    @classmethod
+    def of(cls, track: Any, n: int) -> SetTracker:
+        """Check ``track``, a list of sets of item indices (or None)."""
+        sets: list[Integers] = []
+        if track is not None:
+            try:
+                sets = [as_items(list(S), n, "track") for S in track]
+            except TypeError:
+                raise TypeError(
+                    f"track must be a list of sets of item indices, such as [[0, 3], [1, 2]]; "
+                    f"got {track!r}"
+                ) from None
+        starts = np.cumsum([0, *(len(S) for S in sets)])
+        items = np.concatenate([np.zeros(0, np.int64), *sets])
+        return cls(frozen(starts, np.int64), frozen(items, np.int64), n)
+
+    @property
+    def size(self) -> int:
+        """The number of tracked sets."""
+        return len(self.starts) - 1
+
+    def fill(self, subsets: NDArray[np.int32], tracked: Floats) -> None:
+        """Set tracked[k, j] to 1 where draw k holds all of set j, to 0 elsewhere."""
+        if self.size:
+            record_presence(subsets, self.starts, self.items, self.n, tracked)
+
+
+@jit
+def record_presence(
+    subsets: NDArray[np.int32], starts: Integers, items: Integers, n: int, tracked: Floats
+) -> None:
+    """Set tracked[k, j] to 1.0 where row k of subsets holds all of set j."""
+    present = np.zeros(n, np.bool_)
+    for k in range(subsets.shape[0]):
+        for i in subsets[k]:
+            present[i] = True
+        for j in range(starts.shape[0] - 1):
+            inside = 1.0
+            for s in range(starts[j], starts[j + 1]):
+                if not present[items[s]]:
+                    inside = 0.0
+                    break
+            tracked[k, j] = inside
+        for i in subsets[k]:
+            present[i] = False

@@ -1,0 +1,180 @@
+"""`sample`: the one way to draw from a target."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import time
+import warnings
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from zonodpp._jit import announce_compilation
+from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
+from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.progress import Progress, reporter
+from zonodpp.samples import Samples
+from zonodpp.targets import VolumeSampling
+
+METHODS = ("exact",)
+
+
+def sample(
+    target: VolumeSampling,
+    draws: int | None = None,
+    *,
+    method: str = "auto",
+    chains: int = 1,
+    rng: Any = None,
+    burn_in: int = 0,
+    thin: int = 1,
+    seconds: float | None = None,
+    init: Any = None,
+    track: Any = None,
+    progress: Any = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> Samples:
+    """Draw diverse subsets.
+
+    Parameters
+    ----------
+    target : ProjectionDPP or VolumeSampling
+        What to draw from.
+    draws : int, default 1000
+        Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
+    method : {"auto", "exact"}
+        "auto" takes the best for the target; `Samples.method` says which that was.
+    chains : int, default 1
+        Independent runs, each with its own generator spawned from ``rng``.
+    rng : seed or numpy Generator, optional
+        Same seed, same draws, whatever the number of workers.
+    burn_in, thin : int
+        Steps thrown away first, and steps from one kept draw to the next. Independent draws need
+        neither, and ignore both.
+    seconds : float, optional
+        Stop after this time and return what was drawn; all chains are cut to the same length.
+    init : (r,) or (chains, r) array_like of int, optional
+        Starting bases, for Markov chains.
+    track : list of sets of items, optional
+        Record the presence of these sets in `Samples.tracked`.
+    progress : bool or callable, optional
+        None shows a bar on a terminal and nothing elsewhere. A callable gets a `Progress` now and
+        then.
+    executor : concurrent.futures.Executor, optional
+        Where chains run; threads of this process by default.
+    workers : int, optional
+        Number of threads, when no executor is given; one for each processor by default.
+    **options
+        Options of the method. exact: ``algorithm`` ("rejection", "chain-rule").
+
+    Returns
+    -------
+    Samples
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> X = np.random.default_rng(0).normal(size=(1000, 10))
+    >>> samples = sample(ProjectionDPP.from_features(X), 5, rng=1)
+    >>> samples.subsets.shape
+    (1, 5, 10)
+    >>> samples.method
+    'exact'
+    """
+    if not isinstance(target, VolumeSampling):
+        raise TypeError(
+            f"sample() draws from a target, got {type(target).__name__}; make one with "
+            "ProjectionDPP.from_features(X), ProjectionDPP(A), from_kernel(K) or from_graph(G)"
+        )
+    if draws is not None or seconds is None:
+        draws = as_count(1000 if draws is None else draws, "draws", 1)
+    n_chains = as_count(chains, "chains", 1)
+    burn_in = as_count(burn_in, "burn_in", 0)
+    thin = as_count(thin, "thin", 1)
+    if seconds is not None:
+        seconds = as_positive(seconds, "seconds")
+    if workers is not None:
+        workers = as_count(workers, "workers", 1)
+    if one_of(method, "method", ("auto", *METHODS)) == "auto":
+        method = best_method(target)
+
+    with announce_compilation():
+        sampler = prepare(method, target, track, options)
+        if sampler.independent:
+            burn_in, thin = 0, 1
+        generators = np.random.default_rng(rng).spawn(n_chains)
+        runs = [
+            Chain(generator, sampler.start(generator, start), burn_in)
+            for generator, start in zip(generators, _starts(init, n_chains), strict=True)
+        ]
+        plan = Plan(draws, thin, target.r, sampler.tracker.size)
+        store = Store(plan, n_chains)
+        begun = time.perf_counter()
+        with reporter(progress) as report:
+
+            def after_slice() -> None:
+                report(Progress.of(sampler, runs, plan, time.perf_counter() - begun, seconds))
+
+            try:
+                run_chains(
+                    sampler,
+                    runs,
+                    plan,
+                    store,
+                    seconds=seconds,
+                    executor=executor,
+                    workers=workers,
+                    after_slice=after_slice,
+                )
+            except Interrupted:
+                warnings.warn(
+                    f"interrupted: returning the {int(store.filled.min())} draws made so far",
+                    stacklevel=2,
+                )
+    subsets, tracked = store.cut()
+    counts = np.stack([chain.state["counts"] for chain in runs])
+    stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
+    stats["seconds"] = np.array([chain.seconds for chain in runs])
+    return Samples(subsets, target, method, tracked=tracked, stats=stats)
+
+
+def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, Any]) -> Any:
+    """Call the method's ``prepare`` with options it knows; name those it does not."""
+    function = importlib.import_module(f"zonodpp.samplers.{method}").prepare
+    known = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise TypeError(
+            f"method {method!r} has no option {', '.join(map(repr, unknown))}; "
+            f"it knows {', '.join(map(repr, known))}"
+        )
+    return function(target, track, **options)
+
+
+def best_method(target: VolumeSampling) -> str:
+    """Choose the method for ``method="auto"``: independent draws wherever they can be had."""
+    return "exact"
+
+
+def _starts(init: Any, chains: int) -> list[Any]:
+    """One starting basis for each chain, or None for each."""
+    if init is None:
+        return [None] * chains
+    starts = np.asarray(init)
+    if starts.ndim == 1:
+        return [starts] * chains
+    if starts.ndim != 2 or len(starts) != chains:
+        raise ValueError(
+            f"init must be one basis or one for each of the {chains} chains, "
+            f"got an array of shape {starts.shape}"
+        )
+    return list(starts)

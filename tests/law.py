@@ -1,0 +1,54 @@
+"""The law by enumeration, and the one check that every sampler has to pass."""
+
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+
+THRESHOLD = 1e-4
+
+
+def enumerate_law(target):
+    """All r-subsets and their probabilities, from determinants alone."""
+    A = target.A.toarray() if hasattr(target.A, "toarray") else np.asarray(target.A)
+    q = np.ones(target.n) if target.weights is None else target.weights
+    rows = np.linalg.norm(A, axis=1, keepdims=True)
+    bases = np.array(list(combinations(range(target.n), target.r)))
+    dets = np.abs(np.linalg.det(np.moveaxis((A / rows)[:, bases], 1, 0)))
+    dets[dets < 1e-13 * dets.max()] = 0.0
+    weights = dets**target.power * np.prod(q[bases], axis=1)
+    return bases, weights / weights.sum()
+
+
+def p_value(subsets, bases, probabilities):
+    """Chi-square on counts; bases that are rarer than five expected draws share one cell."""
+    place = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
+    counts = np.zeros(len(bases))
+    for row in np.asarray(subsets).reshape(-1, bases.shape[1]).tolist():
+        counts[place[tuple(row)]] += 1
+    if counts[probabilities == 0].any():
+        return 0.0
+    expected = probabilities * counts.sum()
+    common = expected >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    expected = np.append(expected[common], expected[~common].sum())
+    if expected[-1] < 1e-6 * expected.sum():  # nothing rare was expected, so nothing may be there
+        if observed[-1] > 3:
+            return 0.0
+        observed, expected = observed[:-1], expected[:-1]
+    if len(observed) == 1:
+        return 1.0
+    expected *= observed.sum() / expected.sum()
+    return float(stats.chisquare(observed, expected).pvalue)
+
+
+def assert_law(subsets, target):
+    """Fail if draws do not follow the target's law."""
+    value = p_value(subsets, *enumerate_law(target))
+    assert value > THRESHOLD, f"the draws do not follow the law: p = {value:.2g}"
+
+
+def assert_not_law(subsets, target):
+    """Fail if the check would let a broken sampler pass."""
+    value = p_value(subsets, *enumerate_law(target))
+    assert value < THRESHOLD, f"the check does not see a broken sampler: p = {value:.2g}"
