@@ -3,9 +3,9 @@
 Both algorithms pick items one after another, each in proportion to the squared length of what its
 whitened column has outside the span of those already picked (Hough, Krishnapur, Peres, Virag
 2006). What is left outside is kept as a matrix N: with m items still to pick, N is m x r and
-|N a_i|^2 is the conditional weight of item i. A pick turns N by one Householder reflection and drops
-a row. So no n x n matrix appears, nothing has to be orthogonalised again, and an item inside the
-span gets weight zero without cancellation.
+|N a_i|^2 is the conditional weight of item i. A pick turns N by one Householder reflection and
+drops a row. So no n x n matrix appears, nothing has to be orthogonalised again, and an item inside
+the span gets weight zero without cancellation.
 
 ``rejection`` proposes items from their leverage scores and accepts with the share outside the span:
 about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
