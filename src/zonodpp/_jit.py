@@ -11,16 +11,31 @@ import numba
 from numba.core import event
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile to machine code that releases the GIL and is cached on disk.
-
-    Sums may be re-associated and fused so that reductions vectorise; nothing is assumed about
-    infinities and NaN, on which ratio tests rely.
-    """
+def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    # Sums may be re-associated and fused so that reductions vectorise; nothing is assumed about
+    # infinities and NaN, on which ratio tests rely.
     compiled: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
+        nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, **options
     )(function)
     return compiled
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile to machine code that releases the GIL and is cached on disk."""
+    return _compile(function, cache=True)
+
+
+def lean(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, like `jit`, a kernel that allocates nothing, and so needs no reference counts.
+
+    Taking an array out of a tuple then costs nothing; with counts it takes longer than a pivot.
+    """
+    return _compile(function, cache=True, _nrt=False)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a part of a lean kernel into its callers: tuples of arrays are dear to pass."""
+    return _compile(function, forceinline=True, _nrt=False)
 
 
 class _Announce(event.Listener):  # type: ignore[misc]

@@ -1,40 +1,50 @@
-"""Graphs as matrices: edges, incidence, connectedness."""
+"""Graphs as arrays: edges, incidence, blocks; reading them, and giving trees back to networkx."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from zonodpp.columns import Floats
+from zonodpp._jit import jit
+from zonodpp.columns import Floats, Integers, frozen
+from zonodpp.inputs import as_items
+
+if TYPE_CHECKING:
+    from zonodpp.targets import VolumeSampling
+
+Indices = NDArray[np.int32]  # half the memory traffic of int64, which a random walk feels
 
 
 class Graph(NamedTuple):
     """Edge e joins nodes ``tail[e]`` and ``head[e]`` (numbered from 0)."""
 
     nodes: int
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
+    tail: Integers
+    head: Integers
+    names: Sequence[Any] | None = None  # of the nodes; None: their numbers
+    multigraph: bool = False
+    weight: str | None = None  # the edge attribute that weights were read from
 
     def incidence(self) -> sp.csc_array:
         """Return the vertex-edge incidence matrix without its last row (r = nodes - 1).
 
         A self-loop has a zero column: it is in no spanning tree.
         """
-        n = self.tail.size
-        edges = np.arange(n)
-        rows = np.concatenate([self.tail, self.head])
-        columns = np.concatenate([edges, edges])
-        signs = np.concatenate([np.ones(n), -np.ones(n)])
-        full = sp.coo_array((signs, (rows, columns)), shape=(self.nodes, n)).tocsr()
-        reduced = full[:-1].tocsc()
-        reduced.eliminate_zeros()
-        return reduced
+        r, n = self.nodes - 1, self.tail.size
+        rows = np.sort(np.column_stack([self.tail, self.head]))
+        first = np.where(self.tail < self.head, 1.0, -1.0)
+        kept = (rows < r) & (self.tail != self.head)[:, None]
+        signs = np.column_stack([first, -first])[kept]
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return sp.csc_array((signs, rows[kept], indptr), shape=(r, n))
 
-    def is_spanning_tree(self, edges: NDArray[np.int64]) -> bool:
+    def is_spanning_tree(self, edges: Integers) -> bool:
         """Tell whether these nodes - 1 edges connect all nodes."""
         tree = sp.coo_array(
             (np.ones(edges.size), (self.tail[edges], self.head[edges])),
@@ -44,7 +54,30 @@ class Graph(NamedTuple):
         return bool(components == 1)
 
 
-def read_graph(G: Any, weight: str | None) -> tuple[Graph, Floats | None, list[tuple[Any, ...]]]:
+class EdgePairs(Sequence[tuple[int, int]]):
+    """Labels of edges between numbered nodes, made when asked for: ``pairs[e]`` is a tuple."""
+
+    def __init__(self, tail: Integers, head: Integers) -> None:
+        self._tail, self._head = tail, head
+
+    def __len__(self) -> int:
+        return len(self._tail)
+
+    def __getitem__(self, e: Any) -> Any:
+        tail, head = self._tail[e], self._head[e]
+        if isinstance(e, slice):
+            return list(zip(tail.tolist(), head.tolist(), strict=True))
+        return int(tail), int(head)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self._tail.tolist(), self._head.tolist(), strict=True)
+
+    def __repr__(self) -> str:
+        more = ", ..." if len(self) > 3 else ""
+        return f"<{len(self)} edges: {', '.join(map(str, self[:3]))}{more}>"
+
+
+def read_graph(G: Any, weight: str | None) -> tuple[Graph, Floats | None, Sequence[Any]]:
     """Read a networkx graph or a symmetric sparse matrix of edge weights.
 
     Returns
@@ -53,14 +86,17 @@ def read_graph(G: Any, weight: str | None) -> tuple[Graph, Floats | None, list[t
         Weights are None when every edge counts the same. Labels are the edges as the user knows
         them: ``(u, v)``, or ``(u, v, key)`` in a multigraph.
     """
+    if weight is not None and not isinstance(weight, str):
+        raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
+    labels: Sequence[Any]
     if sp.issparse(G):
-        graph, weights, labels = _read_adjacency(G)
+        graph, weights, labels = _read_adjacency(G, weight)
     elif hasattr(G, "edges") and hasattr(G, "is_directed"):
         graph, weights, labels = _read_networkx(G, weight)
     else:
         raise TypeError(
             "from_graph expects a networkx graph or a symmetric scipy.sparse matrix of edge "
-            f"weights, got {type(G).__name__}"
+            f"weights, got {type(G).__name__} (an array becomes one with scipy.sparse.csr_array)"
         )
     if graph.nodes < 2:
         raise ValueError(f"the graph has {graph.nodes} node(s); a spanning tree needs at least 2")
@@ -89,32 +125,219 @@ def _read_networkx(
 ) -> tuple[Graph, Floats | None, list[tuple[Any, ...]]]:
     if G.is_directed():
         raise ValueError("the graph is directed; pass G.to_undirected()")
-    number = {node: i for i, node in enumerate(G.nodes)}
-    labels: list[tuple[Any, ...]] = list(G.edges(keys=True) if G.is_multigraph() else G.edges())
-    tail = np.fromiter((number[e[0]] for e in labels), np.int64, len(labels))
-    head = np.fromiter((number[e[1]] for e in labels), np.int64, len(labels))
+    names = list(G.nodes)
+    number = {node: i for i, node in enumerate(names)}
+    keys = {"keys": True} if G.is_multigraph() else {}
+    labels: list[tuple[Any, ...]] = list(G.edges(**keys))
+    tail = np.fromiter(map(number.__getitem__, map(itemgetter(0), labels)), np.int64, len(labels))
+    head = np.fromiter(map(number.__getitem__, map(itemgetter(1), labels)), np.int64, len(labels))
     weights = None
     if weight is not None:
-        values = [data.get(weight) for _, _, data in G.edges(data=True)]
-        if any(value is None for value in values):
-            edge = labels[values.index(None)]
+        values = [row[-1] for row in G.edges(data=weight, **keys)]
+        weights = _as_edge_weights(values, labels, weight)
+    graph = Graph(
+        len(names),
+        frozen(tail, np.int64),
+        frozen(head, np.int64),
+        names,
+        G.is_multigraph(),
+        weight,
+    )
+    return graph, weights, labels
+
+
+def _as_edge_weights(values: list[Any], labels: list[tuple[Any, ...]], weight: str) -> Floats:
+    """Turn edge attributes into numbers; text is refused, even text that looks like a number."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf" and array.shape == (len(labels),):
+        return array.astype(np.float64)
+    result = np.empty(len(labels))
+    for e, value in enumerate(values):
+        if value is None:
             raise ValueError(
-                f"edge {edge} has no attribute {weight!r}; give every edge one, or pass weight=None"
+                f"edge {labels[e]} has no attribute {weight!r}; give every edge one, or pass "
+                "weight=None"
             )
-        weights = np.asarray(values, dtype=np.float64)
-    return Graph(len(number), tail, head), weights, labels
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            result[e] = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"edge weights must be numbers; edge {labels[e]} has {weight}={value!r}"
+            ) from None
+    return result
 
 
-def _read_adjacency(G: Any) -> tuple[Graph, Floats | None, list[tuple[Any, ...]]]:
+def _read_adjacency(G: Any, weight: str | None) -> tuple[Graph, Floats | None, EdgePairs]:
+    if weight is not None:
+        raise ValueError(
+            f"weight={weight!r} names an attribute of networkx edges; a sparse matrix holds the "
+            "edge weights itself, so leave weight out"
+        )
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ValueError(f"an adjacency matrix is square, got {G.shape}")
+    if G.dtype.kind not in "biuf":
+        raise TypeError(f"edge weights must be real numbers, got {G.dtype} entries")
     matrix = sp.csr_array(G).astype(np.float64)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"an adjacency matrix is square, got {matrix.shape}")
+    matrix.sum_duplicates()
     asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
     if asymmetry > 0:
         raise ValueError(
             f"the adjacency matrix is not symmetric (off by {asymmetry:g}): the graph is directed"
         )
     upper = sp.triu(matrix, format="coo")
-    tail, head = upper.row.astype(np.int64), upper.col.astype(np.int64)
-    labels: list[tuple[Any, ...]] = list(zip(tail.tolist(), head.tolist(), strict=True))
-    return Graph(matrix.shape[0], tail, head), np.asarray(upper.data), labels
+    tail, head = frozen(upper.row, np.int64), frozen(upper.col, np.int64)
+    graph = Graph(matrix.shape[0], tail, head, weight="weight")
+    return graph, np.asarray(upper.data), EdgePairs(tail, head)
+
+
+def as_networkx(target: VolumeSampling, edges: ArrayLike) -> Any:
+    """Return one draw from a graph's target as a networkx graph.
+
+    It has all nodes under their own names, and the draw's edges with their weights (and keys, in
+    a multigraph). Other attributes are not kept.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> target = ProjectionDPP.from_graph(nx.path_graph("abc"))
+    >>> as_networkx(target, sample(target, 1, rng=0).subsets[0, 0]).edges
+    EdgeView([('a', 'b'), ('b', 'c')])
+    """
+    graph, labels = target.graph, target.labels
+    if graph is None or labels is None:
+        raise ValueError(
+            "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
+        )
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ImportError("networkx is missing; pip install 'zonodpp[graph]'") from None
+    row = np.asarray(edges)
+    items = as_items(row[row != -1], target.n, "edges")  # -1 fills up the rows of thinned draws
+    tree = nx.MultiGraph() if graph.multigraph else nx.Graph()
+    tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
+    weights = None if target.weights is None else target.weights[items].tolist()
+    for k, e in enumerate(items.tolist()):
+        data = {} if weights is None else {graph.weight or "weight": weights[k]}
+        tree.add_edges_from([(*labels[e], data)])
+    return tree
+
+
+class Blocks(NamedTuple):
+    """A graph cut at its articulation points into blocks, its 2-connected parts and bridges.
+
+    A node becomes one copy for each block it belongs to. Block b has the copies
+    ``starts[b]:starts[b + 1]``. The edges at copy v go to ``neighbour[k]`` and are the graph's
+    edges ``edge[k]``, for k in ``indptr[v]:indptr[v + 1]``. Self-loops are left out.
+    """
+
+    starts: Indices
+    indptr: Indices
+    neighbour: Indices
+    edge: Indices
+
+
+def blocks_of(graph: Graph) -> Blocks:
+    """Cut a connected graph into its blocks (Hopcroft, Tarjan 1973), in linear time.
+
+    A spanning tree of the graph is one of each block, and its weight is their product.
+    """
+    indptr, neighbour, edge = link_nodes(
+        graph.nodes, frozen(graph.tail, np.int64), frozen(graph.head, np.int64)
+    )
+    block, blocks = find_blocks(indptr, neighbour, edge, graph.tail.size)
+    starts = np.array([0, graph.nodes])
+    if blocks > 1:
+        kept = np.flatnonzero(block >= 0)
+        first = block[kept].astype(np.int64) * graph.nodes
+        copies, ends = np.unique(
+            np.concatenate([first + graph.tail[kept], first + graph.head[kept]]),
+            return_inverse=True,
+        )
+        starts = np.searchsorted(copies, np.arange(blocks + 1) * graph.nodes)
+        indptr, neighbour, edge = link_nodes(
+            copies.size,
+            frozen(ends[: kept.size], np.int64),
+            frozen(ends[kept.size :], np.int64),
+        )
+        edge = kept[edge]
+    return Blocks(*(frozen(a, np.int32) for a in (starts, indptr, neighbour, edge)))
+
+
+@jit
+def link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Indices, Indices]:
+    """List the edges at each node by a counting sort: pointers, neighbours, edges; no loops."""
+    indptr = np.zeros(nodes + 1, np.int32)
+    for e in range(tail.shape[0]):
+        if tail[e] != head[e]:
+            indptr[tail[e] + 1] += 1
+            indptr[head[e] + 1] += 1
+    for v in range(nodes):
+        indptr[v + 1] += indptr[v]
+    neighbour = np.empty(indptr[nodes], np.int32)
+    edge = np.empty(indptr[nodes], np.int32)
+    place = indptr[:-1].copy()
+    for e in range(tail.shape[0]):
+        if tail[e] != head[e]:
+            for u, v in ((tail[e], head[e]), (head[e], tail[e])):
+                neighbour[place[u]] = v
+                edge[place[u]] = e
+                place[u] += 1
+    return indptr, neighbour, edge
+
+
+@jit
+def find_blocks(indptr: Indices, neighbour: Indices, edge: Indices, n: int) -> tuple[Indices, int]:
+    """Find the block of each edge (-1 for a self-loop) by one depth-first search."""
+    nodes = indptr.shape[0] - 1
+    block = np.full(n, -1, np.int32)
+    blocks = 0
+    time = 1
+    found = np.zeros(nodes, np.int32)  # when the search met the node
+    low = np.zeros(nodes, np.int32)  # the earliest node that is reached from below it
+    above = np.full(nodes, -1, np.int32)
+    through = np.full(nodes, -1, np.int32)  # the edge to the node above
+    place = indptr[:-1].copy()
+    pending = np.empty(n, np.int32)  # edges seen whose block is not closed yet
+    n_pending = 0
+    node = 0
+    found[0] = low[0] = 1
+    while True:
+        if place[node] < indptr[node + 1]:
+            k = place[node]
+            place[node] += 1
+            other = neighbour[k]
+            if edge[k] == through[node]:
+                continue
+            if found[other] == 0:
+                pending[n_pending] = edge[k]
+                n_pending += 1
+                time += 1
+                found[other] = low[other] = time
+                above[other] = node
+                through[other] = edge[k]
+                node = other
+            elif found[other] < found[node]:
+                pending[n_pending] = edge[k]
+                n_pending += 1
+                low[node] = min(low[node], found[other])
+        else:
+            parent = above[node]
+            if parent < 0:
+                break
+            low[parent] = min(low[parent], low[node])
+            if low[node] >= found[parent]:
+                while True:
+                    n_pending -= 1
+                    block[pending[n_pending]] = blocks
+                    if pending[n_pending] == through[node]:
+                        break
+                blocks += 1
+            node = parent
+    return block, blocks

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp.columns import Floats
+from zonodpp import storage
+from zonodpp.columns import Floats, Integers
+from zonodpp.diagnostics import from_arviz
 from zonodpp.inputs import as_items, as_positive
 from zonodpp.targets import VolumeSampling
 
@@ -63,6 +67,32 @@ class Samples:
             f"{len(self.unique()[1])} distinct subsets)"
         )
 
+    def _repr_html_(self) -> str:
+        """Facts of the run and the most frequent items, as a table for notebooks."""
+        chains, draws, r = self.subsets.shape
+        rows = [("method", self.method), ("chains", f"{chains:,}"), ("draws", f"{draws:,}")]
+        rows.append(("items", f"{r} out of {self.target.n:,}"))
+        rows.append(("distinct subsets", f"{len(self.unique()[1]):,}"))
+        if self.acceptance is not None:
+            rows.append(("acceptance", f"{self.acceptance:.1%}"))
+        if "seconds" in self.stats:
+            rows.append(("seconds, all chains", f"{self.stats['seconds'].sum():.3g}"))
+        share = self.marginals() if draws else np.zeros(0)
+        known = self.target.power == 2 and (self.subsets >= 0).all()
+        for item in np.argsort(-share, kind="stable")[:5].tolist():
+            label = item if self.target.labels is None else self.target.labels[item]
+            exact = f" (exact {self.target.inclusion([item]):.3f})" if known else ""
+            rows.append((f"share of {label}", f"{share[item]:.3f}{exact}"))
+        cells = (f"<th>{html.escape(name)}</th><td>{html.escape(fact)}</td>" for name, fact in rows)
+        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+    @property
+    def acceptance(self) -> float | None:
+        """Share of accepted moves, burn-in included; None for methods that count none."""
+        if "accepted" not in self.stats or "steps" not in self.stats:
+            return None
+        return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of items in each draw, (chains, draws)."""
@@ -114,12 +144,81 @@ class Samples:
         draws = self.subsets.shape[0] * self.subsets.shape[1]
         return np.asarray(np.bincount(items, minlength=self.target.n) / draws)
 
+    def trace(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> Floats:
+        """Presence of S in each draw, or of the tracked set of this number, (chains, draws).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> from zonodpp.diagnostics import psrf
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> psrf(samples.trace([1, 2])).upper < 1.1  # (chains, draws) in, two figures out
+        True
+        """
+        if (S is None) == (tracked is None):
+            raise TypeError("pass a set of items S or tracked=k, one of the two")
+        if S is not None:
+            return self.contains(S).astype(np.float64)
+        if tracked not in range(count := self.tracked.shape[2]):
+            raise ValueError(
+                f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
+            )
+        return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
+
+    def ess(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+        """Effective number of independent draws (bulk ESS) in `trace`; NaN if that is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> 800 < samples.ess([1, 2]) < 1200
+        True
+        """
+        return from_arviz("ess", self.trace(S, tracked=tracked))
+
+    def rhat(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+        """Rank-normalised split R-hat of `trace`, near 1 if chains agree; NaN if it is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> samples.rhat([1, 2]) < 1.01
+        True
+        """
+        return from_arviz("rhat", self.trace(S, tracked=tracked))
+
+    def mcse(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+        """Monte Carlo standard error of the mean of `trace`; NaN if that is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> round(samples.mcse([1, 2]), 2)
+        0.02
+        """
+        return from_arviz("mcse", self.trace(S, tracked=tracked))
+
     def unique(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Distinct subsets and how often each was drawn, the most frequent first."""
-        flat = np.ascontiguousarray(self.subsets.reshape(-1, self.subsets.shape[2]))
-        rows, counts = np.unique(flat, axis=0, return_counts=True)
+        _, first, counts = np.unique(self._keys(), return_index=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        return rows[order], counts[order]
+        return self.subsets.reshape(-1, self.subsets.shape[2])[first[order]], counts[order]
+
+    def _keys(self) -> Integers:
+        """One integer for each draw, (chains, draws): equal for equal subsets, in their order."""
+        keys = np.zeros(self.subsets.shape[:2], np.int64)
+        base = self.target.n + 1  # -1 is a digit too
+        bound = 1  # all keys are below
+        for k in range(self.subsets.shape[2]):
+            if bound > np.iinfo(np.int64).max // base:  # ranks take less room
+                values, ranks = np.unique(keys, return_inverse=True)
+                keys, bound = ranks.reshape(keys.shape), len(values)
+            keys = keys * base + (self.subsets[:, :, k] + 1)
+            bound *= base
+        return keys
 
     def best(self) -> NDArray[np.int32]:
         """Return the subset of highest probability among those drawn.
@@ -132,6 +231,8 @@ class Samples:
         array([1, 2], dtype=int32)
         """
         rows, _ = self.unique()
+        if (rows < 0).any():
+            raise ValueError("best() compares whole bases, but these draws were thinned")
         best: NDArray[np.int32] = rows[np.argmax(self.target.log_prob(rows))]
         return best
 
@@ -148,7 +249,7 @@ class Samples:
         >>> X = np.random.default_rng(0).normal(size=(30, 6))
         >>> fewer = sample(ProjectionDPP.from_features(X), 4, rng=0).thinned(3, rng=1)
         >>> fewer.sizes
-        array([[3, 2, 3, 5]])
+        array([[3, 2, 5, 4]])
         """
         r = self.subsets.shape[2]
         size = as_positive(expected_size, "expected_size")
@@ -159,3 +260,39 @@ class Samples:
         kept.sort(axis=2)
         kept[kept == np.iinfo(np.int32).max] = -1
         return Samples(kept, self.target, self.method, stats=self.stats)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write draws, stats and the whole target to exactly this path (npz, no pickle).
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from zonodpp import ProjectionDPP, Samples, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     samples.save(os.path.join(folder, "draws.npz"))
+        ...     again = Samples.load(os.path.join(folder, "draws.npz"))
+        >>> bool((again.subsets == samples.subsets).all())
+        True
+        """
+        storage.save_samples(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Samples:
+        """Read what `save` wrote; see its example. A damaged or foreign file is refused."""
+        return cls(**storage.load_samples(path))
+
+    def to_arviz(self, items: ArrayLike | None = None) -> Any:
+        """Return the draws as an xarray DataTree, which ArviZ reads; needs ``zonodpp[stats]``.
+
+        Group ``posterior`` holds ``items``, the 0/1 indicators (chain, draw, item) of these or of
+        all items, and ``sets``, what was tracked (chain, draw, set); ``sample_stats`` has `stats`.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 10, chains=2, rng=0)
+        >>> dict(samples.to_arviz().posterior.sizes)
+        {'chain': 2, 'draw': 10, 'item': 4}
+        """
+        return storage.as_datatree(self, items)

@@ -1,0 +1,238 @@
+"""Hit-and-run on the zonotope: Algorithms 4 and 5 of the paper, and the exact line.
+
+The chain moves a point through Z(A) and reads off the tile it is in. Its density on the tile of B is
+|det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotope (``base_measure``), so
+that tiles are drawn in proportion to |det A_B|^p prod q_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp.columns import Floats, frozen
+from zonodpp.inputs import as_positive, one_of
+from zonodpp.samplers import State
+from zonodpp.samplers.lines import (
+    COUNTERS,
+    LOST_TILES,
+    TILES,
+    Rule,
+    Watch,
+    Work,
+    run_by_long_steps,
+    run_by_walk,
+)
+from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets import VolumeSampling
+from zonodpp.zonotope.chord import Ellipsoid
+from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.long_step import FEASIBLE
+from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
+from zonodpp.zonotope.products import Engine, unit_columns
+from zonodpp.zonotope.start import checked_basis, find_tile, tile_from_basis
+
+PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
+TILE_FIELDS = Tile._fields
+
+
+@dataclass(frozen=True)
+class HitAndRun:
+    """A prepared zonotope sampler."""
+
+    engine: Engine
+    rule: Rule
+    ellipsoid: Ellipsoid
+    costs: Floats | None  # of the fixed tiling, for unit columns
+    tracker: SetTracker
+    counters: tuple[str, ...] = COUNTERS
+    independent: bool = False
+
+    def start(self, rng: np.random.Generator, init: Any) -> State:
+        """Start in the tile of x0 = A u, u uniform, or in the given basis at a uniform point."""
+        lengths = self.engine.lengths
+        n, r = lengths.size, len(self.rule.factor)
+        costs = self.costs if self.costs is not None else rng.standard_normal(n)
+        if init is None:
+            x = unit_columns(self.engine) @ (lengths * rng.random(n))
+            tile = find_tile(self.engine, x, costs)
+        else:
+            tile = tile_from_basis(self.engine, checked_basis(init, self.engine), costs)
+            tile.u[:] = rng.random(r) * tile.reach
+            rest = np.where(tile.side < 0, lengths, 0.0)
+            rest[tile.basis] = tile.u
+            x = unit_columns(self.engine) @ rest
+        state = {name: getattr(tile, name) for name in TILE_FIELDS}
+        state["x"] = np.array(x, dtype=np.float64)
+        state["c"] = np.array(costs, dtype=np.float64)
+        state["counts"] = np.zeros(len(COUNTERS), np.int64)
+        return state
+
+    def advance(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        subsets: NDArray[np.int32],
+        tracked: Floats,
+        thin: int,
+    ) -> None:
+        """Make thin * len(subsets) steps."""
+        r, n, sets = len(self.rule.factor), self.engine.lengths.size, self.tracker.size
+        watched = np.zeros(n, np.bool_)
+        watched[self.tracker.items] = True
+        work = Work(
+            tile=Tile(*(state[name] for name in TILE_FIELDS)),
+            start=empty_tile(r, n),
+            chosen=empty_tile(r, n),
+            scratch=scratch_for(r, n),
+            x=state["x"],
+            c=state["c"],
+            d=np.empty(r),
+            z=np.empty(r),
+            inside=np.empty(sets, np.bool_),
+            before=np.empty(sets, np.bool_),
+            share=np.empty(sets),
+        )
+        watch = Watch(self.tracker.starts, self.tracker.items, watched)
+        progress = np.zeros(2, np.int64)
+        draws = (watch, work, subsets, tracked, progress, thin, state["counts"])
+        while True:
+            if self.rule.long_steps:
+                done = run_by_long_steps(rng, self.engine, self.rule, self.ellipsoid, *draws)
+            else:
+                done = run_by_walk(rng, self.engine, self.rule, *draws)
+            if done:
+                return
+            self._mend(state)
+
+    def _mend(self, state: State) -> None:
+        """Find the tile of the point again, and count that it was lost."""
+        state["counts"][LOST_TILES] += 1
+        tile = find_tile(self.engine, state["x"], state["c"], state["basis"].copy())
+        for name in TILE_FIELDS:
+            state[name][...] = getattr(tile, name)
+
+
+def prepare(
+    target: VolumeSampling,
+    track: Any = None,
+    *,
+    line: str | None = None,
+    directions: str | None = None,
+    tiling: str | None = None,
+    window: float | None = None,
+    base_measure: str = "sqrt",
+    c: Any = None,
+    preset: str | None = None,
+) -> HitAndRun:
+    """Check the options and choose what they leave open.
+
+    Parameters
+    ----------
+    line : {"gibbs", "metropolis"}
+        Draw from the exact conditional along the line, or propose a uniform point of the chord
+        and accept with the ratio of densities.
+    directions : {"whitened", "isotropic"}
+        Isotropic after whitening (covariance AA'), or as A is given.
+    tiling : {"fresh", "fixed"}
+        New costs c and a new point of the tile at each step, or one c and a carried point.
+    window : float, optional
+        Move inside a randomly placed window of this length (in units of the directions) only.
+        ``inf`` walks whole chords. Default: see `default_window`.
+    base_measure : {"sqrt", "full"}
+        Scale column i of the zonotope by sqrt(q_i) or by q_i (the paper's section 3.4).
+    c : (n,) array_like, optional
+        The linear objective of a fixed tiling. Default: Gaussian, drawn once for each chain.
+    preset : {"paper"}, optional
+        Algorithm 5 as published: metropolis, isotropic, fixed.
+    """
+    if preset is not None:
+        one_of(preset, "preset", ("paper",))
+    default = PAPER if preset else {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
+    line = one_of(line or default["line"], "line", ("gibbs", "metropolis"))
+    directions = one_of(
+        directions or default["directions"], "directions", ("whitened", "isotropic")
+    )
+    tiling = one_of(tiling or default["tiling"], "tiling", ("fresh", "fixed"))
+    one_of(base_measure, "base_measure", ("sqrt", "full"))
+    if c is not None and tiling == "fresh":
+        raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
+
+    q = np.ones(target.n) if target.weights is None else target.weights / target.weights.max()
+    s = np.sqrt(q) if base_measure == "sqrt" else q
+    frame = frame_of(target.A, s)
+    engine = frame.engine
+    factor = np.linalg.inv(frame.whitener) if directions == "whitened" else frame.M
+    rule = Rule(
+        factor=frozen(np.tril(factor)),
+        mass=frozen(_masses(engine, q, s, target.power)),
+        exponent=target.power - 1.0,
+        window=np.inf,
+        tolerance=FEASIBLE * float(engine.lengths.max()),
+        gibbs=line == "gibbs",
+        fresh=tiling == "fresh",
+        long_steps=False,
+    )
+    sampler = HitAndRun(
+        engine,
+        rule,
+        frame.ellipsoid,
+        _costs(c, engine),
+        SetTracker.of(track, target.n),
+    )
+    if window is not None:
+        if window != np.inf:
+            window = as_positive(window, "window")
+        return replace(sampler, rule=rule._replace(window=float(window)))
+    if line == "metropolis":
+        return replace(sampler, rule=rule._replace(long_steps=long_steps_are_cheaper(sampler)))
+    return replace(sampler, rule=rule._replace(window=default_window(sampler)))
+
+
+def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> Floats:
+    """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j."""
+    usable = engine.lengths > 0
+    mass = np.ones(q.size)
+    norms = engine.lengths[usable] / s[usable]
+    mass[usable] = (norms / norms.max()) ** (power - 1.0) * q[usable] / s[usable]
+    return mass
+
+
+def _costs(c: Any, engine: Engine) -> Floats | None:
+    """Costs for unit columns: y_j in [0, 1] becomes l_j y_j in [0, l_j]."""
+    if c is None:
+        return None
+    costs = np.asarray(c, dtype=np.float64)
+    if costs.shape != engine.lengths.shape:
+        raise ValueError(f"c must have one entry for each of the {engine.lengths.size} items")
+    if not np.all(np.isfinite(costs)):
+        raise ValueError("c must be finite")
+    return np.divide(costs, engine.lengths, out=np.zeros_like(costs), where=engine.lengths > 0)
+
+
+def _pilot(sampler: HitAndRun, steps: int, **changes: Any) -> float:
+    """Count tiles (or pivots) for each step of a short run with a seed of its own."""
+    trial = replace(sampler, rule=sampler.rule._replace(**changes))
+    rng = np.random.default_rng(0)
+    state = trial.start(rng, None)
+    r = len(sampler.rule.factor)
+    trial.advance(
+        state, rng, np.empty((steps, r), np.int32), np.empty((steps, trial.tracker.size)), 1
+    )
+    return float(state["counts"][TILES]) / steps
+
+
+def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
+    """Choose between walk and long steps for whole chords, by pivots counted in a pilot run.
+
+    A pivot of the long-step method costs about LONG_STEP_COST walked tiles.
+    """
+    return False
+
+
+def default_window(sampler: HitAndRun) -> float:
+    """Choose the window."""
+    return np.inf

@@ -1,0 +1,307 @@
+"""Draws and targets as files, and as the tree of datasets that ArviZ reads.
+
+A file is an npz archive of plain arrays and one JSON header; nothing in it is ever executed. It
+appears whole under its name or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from zonodpp.graphs import Graph
+from zonodpp.inputs import as_items
+from zonodpp.targets import ProjectionDPP, VolumeSampling
+
+if TYPE_CHECKING:
+    from zonodpp.samples import Samples
+
+FORMAT = 1
+HEADER = "header"
+LARGEST_TREE = 2**32  # bytes of indicators that as_datatree makes without being asked twice
+# What reading a damaged archive ends in; the last two carry unknown or encrypted entries.
+DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, OverflowError),
+    *(ValueError, LookupError, NotImplementedError, RuntimeError),
+)
+
+Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]
+
+
+def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
+    """Take a target apart into a JSON-able header and plain arrays.
+
+    Labels that JSON does not know (dates, for instance) become text, with a warning.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.storage import pack_target, unpack_target
+    >>> header, arrays = pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    >>> sorted(arrays)
+    ['target/A']
+    >>> unpack_target(header, arrays)
+    ProjectionDPP(r=2, n=4, power=2)
+    """
+    header: Header = {
+        "projection": isinstance(target, ProjectionDPP),
+        "power": target.power,
+        "shape": [target.r, target.n],
+        "sparse": None,
+        "labels": None if target.labels is None else _encode_labels(target.labels),
+        "nodes": None if target.graph is None else target.graph.nodes,
+    }
+    arrays: Arrays = {}
+    if sp.issparse(target.A):
+        A = target.A if target.A.format in ("csc", "csr") else target.A.tocsc()
+        header["sparse"] = A.format
+        arrays.update({"target/data": A.data, "target/indices": A.indices})
+        arrays["target/indptr"] = A.indptr
+    else:
+        arrays["target/A"] = np.asarray(target.A)
+    if target.weights is not None:
+        arrays["target/weights"] = target.weights
+    if target.graph is not None:
+        arrays.update({"target/tail": target.graph.tail, "target/head": target.graph.head})
+    return header, arrays
+
+
+def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> VolumeSampling:
+    """Put a target together again from what `pack_target` returned."""
+    if header["sparse"]:
+        layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
+        parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
+        A = layout(parts, shape=tuple(header["shape"]))
+    else:
+        A = arrays["target/A"]
+    if list(A.shape) != header["shape"]:
+        raise ValueError(f"A is {A.shape}, but {header['shape']} was announced")
+    labels = header["labels"]
+    if labels is not None:
+        labels = [_decode_label(label) for label in labels]
+    graph = None
+    if header["nodes"] is not None:
+        graph = Graph(header["nodes"], arrays["target/tail"], arrays["target/head"])
+    # A, labels and graph are as a constructor left them, so none of the constructors fits.
+    cls = ProjectionDPP if header["projection"] else VolumeSampling
+    target = cls.__new__(cls)
+    target._set(A, header["power"], arrays.get("target/weights"), labels, graph)
+    return target
+
+
+def _encode_labels(labels: Sequence[Any]) -> list[Any]:
+    unknown: set[str] = set()
+
+    def encode(label: Any) -> Any:
+        if isinstance(label, np.bool_ | np.integer | np.floating):
+            label = label.item()
+        if label is None or isinstance(label, str | int | float):
+            return label
+        if isinstance(label, tuple):  # JSON has lists only
+            return {"tuple": [encode(part) for part in label]}
+        if isinstance(label, list):
+            return [encode(part) for part in label]
+        unknown.add(type(label).__name__)
+        return str(label)
+
+    encoded = [encode(label) for label in labels]
+    if unknown:
+        warnings.warn(
+            f"labels of type {', '.join(sorted(unknown))} are saved as text", stacklevel=4
+        )
+    return encoded
+
+
+def _decode_label(label: Any) -> Any:
+    if isinstance(label, dict):
+        return tuple(_decode_label(part) for part in label["tuple"])
+    if isinstance(label, list):
+        return [_decode_label(part) for part in label]
+    return label
+
+
+def write_arrays(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Arrays
+) -> None:
+    """Write header and arrays to exactly this path, replacing a file there in one instant.
+
+    Whatever happens, power cuts included, the path holds either the old file or the new one.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; one that was there before is untouched.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from zonodpp.storage import read_arrays, write_arrays
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "squares")
+    ...     write_arrays(path, "example", {"power": 2}, {"x": np.arange(4) ** 2})
+    ...     header, arrays = read_arrays(path, "example")
+    >>> header["power"], arrays["x"]
+    (2, array([0, 1, 4, 9]))
+    """
+    text = json.dumps({**header, "zonodpp": kind, "format": FORMAT})
+    members = {HEADER: np.frombuffer(text.encode(), np.uint8), **arrays}
+    place = os.path.realpath(path)  # a link stays a link
+    folder, name = os.path.split(place)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for key, array in members.items():
+                    entry = zipfile.ZipInfo(key + ".npy")
+                    with archive.open(entry, "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, place)
+        _sync_folder(folder)
+    except OSError as error:
+        raise OSError(
+            error.errno or errno.EIO,
+            f"cannot write {place}: {error.strerror or error}. Nothing is lost: the draws are "
+            "still in memory; save them to another path",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):  # after a success there is none
+            os.remove(temporary)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name itself durable, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays]:
+    """Read what `write_arrays` wrote, with every checksum verified.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, of another kind, or not one of ours; it is left alone.
+    """
+    place = os.fspath(path)
+    with open(place, "rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise ValueError(f"{place} was not written by zonodpp, or its beginning is damaged")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                ours = f"{HEADER}.npy" in archive.namelist()
+                broken = archive.testzip() if ours else None
+            if broken is not None:
+                raise zipfile.BadZipFile(f"checksum of {broken}")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as data:
+                arrays = {name: data[name] for name in data.files} if ours else {}
+            header = json.loads(arrays.pop(HEADER).tobytes()) if ours else {}
+        except DAMAGE as error:
+            raise ValueError(_damaged(place, error)) from error
+    found = header.get("zonodpp") if isinstance(header, dict) else None
+    if found is None:
+        raise ValueError(f"{place} was not written by zonodpp: it is another program's archive")
+    if found != kind:
+        raise ValueError(f"{place} holds {found}, not {kind}")
+    if header["format"] != FORMAT:
+        raise ValueError(
+            f"{place} has format {header['format']}, this version of zonodpp reads format "
+            f"{FORMAT}; use the version that wrote it"
+        )
+    return header, arrays
+
+
+def _damaged(place: str, error: Exception) -> str:
+    return f"{place} is damaged ({error}); it was left as it is, use another copy"
+
+
+def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
+    """Write draws, tracked sets, stats, method and target; see `Samples.save`."""
+    target, arrays = pack_target(samples.target)
+    arrays.update(subsets=samples.subsets, tracked=samples.tracked)
+    arrays.update({f"stats/{name}": np.asarray(found) for name, found in samples.stats.items()})
+    header = {"method": samples.method, "stats": list(samples.stats), "target": target}
+    write_arrays(path, "samples", header, arrays)
+
+
+def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the arguments of `Samples` that `save_samples` wrote."""
+    header, arrays = read_arrays(path, "samples")
+    try:
+        found = {
+            "target": unpack_target(header["target"], arrays),
+            "subsets": arrays["subsets"],
+            "method": header["method"],
+            "tracked": arrays["tracked"],
+            "stats": {name: arrays[f"stats/{name}"] for name in header["stats"]},
+        }
+        if found["subsets"].ndim != 3 or found["tracked"].shape[:2] != found["subsets"].shape[:2]:
+            raise ValueError("draws and tracked sets do not fit together")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(_damaged(os.fspath(path), error)) from error
+    return found
+
+
+def as_datatree(samples: Samples, items: Any = None) -> Any:
+    """Turn samples into an xarray DataTree; see `Samples.to_arviz`."""
+    try:
+        import xarray as xr
+    except ImportError:
+        raise ImportError(
+            "to_arviz needs xarray; install it with pip install 'zonodpp[stats]'"
+        ) from None
+    target = samples.target
+    chains, draws, _ = samples.subsets.shape
+    chosen = np.arange(target.n) if items is None else as_items(items, target.n, "items").ravel()
+    if items is None and chains * draws * target.n > LARGEST_TREE:
+        raise ValueError(
+            f"indicators of all {target.n} items would take {chains * draws * target.n / 2**30:.0f}"
+            " GiB; pass items=[...] for those you want to look at"
+        )
+    # The place of each item among those chosen; all others, and the filling -1, share one more.
+    place = np.full(target.n + 1, len(chosen), np.int32)
+    place[chosen] = np.arange(len(chosen))
+    present = np.zeros((chains, draws, len(chosen)), np.int8)
+    for k, subsets in enumerate(samples.subsets):
+        row = np.zeros((draws, len(chosen) + 1), np.int8)
+        np.put_along_axis(row, place[subsets], 1, axis=1)
+        present[k] = row[:, :-1]
+    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    names: dict[str, Any] = {"item": chosen}
+    if target.labels is not None:
+        names["label"] = ("item", [str(target.labels[i]) for i in chosen.tolist()])
+    variables: dict[str, Any] = {"items": (("chain", "draw", "item"), present)}
+    if samples.tracked.shape[2]:
+        variables["sets"] = (("chain", "draw", "set"), samples.tracked)
+        names["set"] = np.arange(samples.tracked.shape[2])
+    attributes = {"inference_library": "zonodpp", "method": samples.method, "target": repr(target)}
+    counted = {
+        name: (("chain", "draw")[: np.ndim(found)], found) for name, found in samples.stats.items()
+    }
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset(variables, {**coords, **names}, attributes),
+            "sample_stats": xr.Dataset(counted, coords, attributes),
+        }
+    )

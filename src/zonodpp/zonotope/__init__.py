@@ -1,0 +1,1 @@
+"""Geometry of zonotopes: no randomness, no input or output."""

@@ -1,0 +1,234 @@
+"""The two ends of a chord, equation (8): how far a line goes inside the zonotope.
+
+The direction takes a place in the basis and the dual simplex does the rest. What makes it cheap is
+the start: seen as an ellipsoid the zonotope tells about where, and through which facet, a line
+leaves it, and the items nearest to that facet make the first basis.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from zonodpp._jit import inlined
+from zonodpp.columns import Floats, frozen
+from zonodpp.zonotope.long_step import locate, settle
+from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot
+from zonodpp.zonotope.products import (
+    Engine,
+    sum_columns,
+    tableau_column,
+    tableau_row,
+    unit_columns,
+)
+
+
+class Ellipsoid(NamedTuple):
+    """The zonotope seen as an ellipsoid, to guess where a line leaves it."""
+
+    centre: Floats  # (r,)
+    whitener: Floats  # (r, r): the ellipsoid is |whitener (x - centre)| <= radius
+    radius: float
+
+
+def ellipsoid_of(engine: Engine, W: Floats) -> Ellipsoid:
+    """Fit radius to the mean width over directions; W whitens the columns l_j e_j."""
+    rows = unit_columns(engine)
+    r = len(W)
+    spread = np.linalg.norm((W @ rows) * engine.lengths, axis=0).sum()
+    return Ellipsoid(
+        centre=frozen(rows @ engine.lengths / 2),
+        whitener=frozen(W),
+        radius=float(spread / np.sqrt(2 * np.pi * r)),
+    )
+
+
+@inlined
+def guess_normal(
+    engine: Engine,
+    ellipsoid: Ellipsoid,
+    x: Floats,
+    d: Floats,
+    sign: float,
+    normal: Floats,
+    scratch: Scratch,
+) -> None:
+    """Guess the normal of the facet where x + alpha sign d leaves the zonotope.
+
+    The ellipsoid's normal there, then one correction: the point of the zonotope that lies furthest
+    along this normal should be on the line, and by how much it is off it tells where to turn.
+    """
+    W, centre, radius = ellipsoid.whitener, ellipsoid.centre, ellipsoid.radius
+    at, along, far, row = scratch.column, scratch.weights, scratch.far, scratch.row
+    r = x.shape[0]
+    aa = 0.0
+    ab = 0.0
+    bb = 0.0
+    for i in range(r):
+        at[i] = 0.0
+        along[i] = 0.0
+        for k in range(i + 1):
+            at[i] += W[i, k] * (x[k] - centre[k])
+            along[i] += W[i, k] * sign * d[k]
+        aa += along[i] * along[i]
+        ab += along[i] * at[i]
+        bb += at[i] * at[i]
+    alpha = (np.sqrt(max(ab * ab - aa * (bb - radius * radius), 0.0)) - ab) / aa
+    for i in range(r):
+        far[i] = at[i] + alpha * along[i]
+    back_transform(W, far, normal)
+    tableau_row(engine, normal, row)
+    for j in range(row.shape[0]):
+        row[j] = engine.lengths[j] if row[j] > 0.0 else 0.0
+    sum_columns(engine, row, normal)
+    alpha = 0.0
+    size = 0.0
+    length = 0.0
+    for i in range(r):
+        total = 0.0
+        for k in range(i + 1):
+            total += W[i, k] * (normal[k] - centre[k])
+        scratch.reached[i] = total
+        alpha += (total - at[i]) * along[i]
+        size += total * total
+        length += far[i] * far[i]
+    alpha /= aa
+    for i in range(r):
+        off = at[i] + alpha * along[i] - scratch.reached[i]
+        far[i] += off * np.sqrt(length / size)
+    back_transform(W, far, normal)
+
+
+@inlined
+def back_transform(W: Floats, direction: Floats, normal: Floats) -> None:
+    """Set normal = W' direction, for lower triangular W."""
+    r = direction.shape[0]
+    for i in range(r):
+        normal[i] = 0.0
+    for k in range(r):
+        for i in range(k + 1):
+            normal[i] += W[k, i] * direction[k]
+
+
+@inlined
+def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scratch) -> None:
+    """Swap into the basis the items nearest to a facet whose normal is about ``normal``."""
+    row, ratio, bits = scratch.row, scratch.ratio, scratch.bits
+    column, weights, order = scratch.column, scratch.weights, scratch.order
+    T, basis, reach, lengths = tile.T, tile.basis, tile.reach, engine.lengths
+    r, n = basis.shape[0], row.shape[0]
+    tableau_row(engine, normal, row)
+    for j in range(n):
+        ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
+    for p in range(r):
+        order[p] = 0  # whether the place is settled
+    order[place] = 1
+    settled = 1
+    for _ in range(2 * r):
+        if settled == r:
+            return
+        item = first_minimum(bits)
+        if ratio[item] == np.inf:
+            return
+        ratio[item] = np.inf
+        here = -1
+        for p in range(r):
+            if basis[p] == item:
+                here = p
+        if here >= 0:
+            if order[here] == 0:
+                order[here] = 1
+                settled += 1
+            continue
+        tableau_column(engine, T, item, column)
+        best = -1
+        for p in range(r):
+            if order[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
+                best = p
+        if abs(column[best]) > 1e-3:
+            pivot(tile, best, item, column, weights)
+            reach[best] = lengths[item]
+            order[best] = 1
+            settled += 1
+
+
+@inlined
+def enter_line(tile: Tile, d: Floats, column: Floats, weights: Floats) -> int:
+    """Put -d into the basis, in the place where it is safest; return that place.
+
+    Its coordinate is then alpha in x + alpha d = E y.
+    """
+    T = tile.T
+    r = d.shape[0]
+    place = 0
+    for p in range(r):
+        total = 0.0
+        for i in range(r):
+            total += T[p, i] * d[i]
+        column[p] = -total
+        if abs(total) > abs(column[place]):
+            place = p
+    tile.side[tile.basis[place]] = 1.0
+    pivot(tile, place, -1, column, weights)
+    tile.reach[place] = np.inf
+    return place
+
+
+@inlined
+def chord_end(
+    engine: Engine,
+    tile: Tile,
+    place: int,
+    x: Floats,
+    sign: float,
+    tolerance: float,
+    scratch: Scratch,
+) -> tuple[float, int]:
+    """Solve one of the two programs of equation (8): how far x can go along sign * d.
+
+    ``tile`` holds d in the basis at ``place``. Returns alpha and the number of pivots.
+    """
+    T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
+    row, weights = scratch.row, scratch.weights
+    r, n = basis.shape[0], row.shape[0]
+    # The only cost is that of alpha, so reduced costs are its row of the tableau.
+    for i in range(r):
+        weights[i] = T[place, i]
+    tableau_row(engine, weights, row)
+    for j in range(n):
+        gap[j] = abs(row[j])
+        side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0
+    for p in range(r):
+        if p != place:
+            gap[basis[p]] = 0.0
+            side[basis[p]] = 0.0
+    locate(engine, tile, x, scratch)
+    pivots, _ = settle(engine, tile, place, tolerance, scratch)
+    return tile.u[place], pivots
+
+
+@inlined
+def chord_ends(
+    engine: Engine,
+    ellipsoid: Ellipsoid,
+    tile: Tile,
+    x: Floats,
+    d: Floats,
+    tolerance: float,
+    scratch: Scratch,
+) -> tuple[float, float, int]:
+    """Return the ends alpha_m <= 0 <= alpha_M of the chord x + alpha d, and the number of pivots.
+
+    ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
+    """
+    place = enter_line(tile, d, scratch.column, scratch.weights)
+    guess_normal(engine, ellipsoid, x, d, 1.0, scratch.normal, scratch)
+    crash(engine, tile, place, scratch.normal, scratch)
+    high, pivots = chord_end(engine, tile, place, x, 1.0, tolerance, scratch)
+    if pivots < 0:
+        return 0.0, 0.0, pivots
+    guess_normal(engine, ellipsoid, x, d, -1.0, scratch.normal, scratch)
+    crash(engine, tile, place, scratch.normal, scratch)
+    low, more = chord_end(engine, tile, place, x, -1.0, tolerance, scratch)
+    return low, high, pivots + more if more >= 0 else more

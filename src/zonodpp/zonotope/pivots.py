@@ -1,0 +1,239 @@
+"""Tiles and pivots: the compiled heart of the zonotope.
+
+A tile is a basis B with, for every other item, the bound at which it rests; that bound is the sign
+of the reduced cost cbar_j = c_j - c_B T e_j, T = E_B^{-1}, of the linear program P_x(A, c) of the
+paper (equation 6). One pivot leads into a neighbouring tile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from zonodpp._jit import inlined
+from zonodpp.columns import Floats, Integers
+from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
+
+PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
+REFRESH = 1000  # pivots after which T is computed anew
+LARGE = 1e5  # a pivot below 1 / LARGE has T computed anew at once
+
+
+class Tile(NamedTuple):
+    """A tile, a point in it, and a direction; all arrays are changed in place."""
+
+    basis: Integers  # (r,)
+    T: Floats  # (r, r), the inverse of the basis' unit columns
+    u: Floats  # (r,) coordinates of the point, 0 <= u <= reach
+    v: Floats  # (r,) their speed along the line
+    reach: Floats  # (r,) lengths of the basis' columns
+    gap: Floats  # (n,) |reduced cost|
+    side: Floats  # (n,) +1: rests at 0, -1: rests at its length, 0: in the basis
+    age: Integers  # (1,) pivots since T was computed from the basis
+
+
+class Scratch(NamedTuple):
+    """Room for rows, ratio tests and columns, so that kernels allocate nothing."""
+
+    row: Floats  # (n,)
+    ratio: Floats  # (n,)
+    bits: Integers  # (n,) the same memory as ratio
+    column: Floats  # (r,)
+    weights: Floats  # (r,)
+    order: Integers  # (n,)
+    normal: Floats  # (r,)
+    far: Floats  # (r,)
+    reached: Floats  # (r,)
+    matrix: Floats  # (r, r)
+
+
+def empty_tile(r: int, n: int) -> Tile:
+    """Allocate a tile."""
+    return Tile(
+        basis=np.zeros(r, np.int64),
+        T=np.zeros((r, r)),
+        u=np.zeros(r),
+        v=np.zeros(r),
+        reach=np.zeros(r),
+        gap=np.zeros(n),
+        side=np.ones(n),
+        age=np.zeros(1, np.int64),
+    )
+
+
+def scratch_for(r: int, n: int) -> Scratch:
+    """Allocate scratch."""
+    ratio = np.empty(n)
+    return Scratch(
+        row=np.empty(n),
+        ratio=ratio,
+        bits=ratio.view(np.int64),
+        column=np.empty(r),
+        weights=np.empty(r),
+        order=np.empty(n, np.int64),
+        normal=np.empty(r),
+        far=np.empty(r),
+        reached=np.empty(r),
+        matrix=np.empty((r, r)),
+    )
+
+
+@inlined
+def copy_basis(source: Tile, to: Tile) -> None:
+    """Copy the basis, its inverse and the point; not the bounds of the other items."""
+    r = source.basis.shape[0]
+    basis, T, u, v, reach = source.basis, source.T, source.u, source.v, source.reach
+    to_basis, to_T, to_u, to_v, to_reach = to.basis, to.T, to.u, to.v, to.reach
+    to.age[0] = source.age[0]
+    for p in range(r):
+        to_basis[p] = basis[p]
+        to_u[p] = u[p]
+        to_v[p] = v[p]
+        to_reach[p] = reach[p]
+    for p in range(r):
+        for i in range(r):
+            to_T[p, i] = T[p, i]
+
+
+@inlined
+def copy_bounds(source: Tile, to: Tile) -> None:
+    """Copy the reduced costs: the bounds of the other items."""
+    gap, side, to_gap, to_side = source.gap, source.side, to.gap, to.side
+    for j in range(gap.shape[0]):
+        to_gap[j] = gap[j]
+        to_side[j] = side[j]
+
+
+@inlined
+def price(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> None:
+    """Set gap and side from the costs c: reduced costs c_j - (c_B T) e_j."""
+    basis, T, gap, side = tile.basis, tile.T, tile.gap, tile.side
+    row, multipliers = scratch.row, scratch.weights
+    r = basis.shape[0]
+    for i in range(r):
+        multipliers[i] = 0.0
+    for p in range(r):
+        cost = c[basis[p]]
+        for i in range(r):
+            multipliers[i] += cost * T[p, i]
+    tableau_row(engine, multipliers, row)
+    for j in range(row.shape[0]):
+        reduced = c[j] - row[j]
+        gap[j] = abs(reduced)
+        side[j] = 1.0 if reduced >= 0.0 else -1.0
+    for p in range(r):
+        gap[basis[p]] = 0.0
+        side[basis[p]] = 0.0
+
+
+@inlined
+def next_break(tile: Tile) -> tuple[float, int]:
+    """How far the point can go along the line, and which coordinate then meets its bound."""
+    u, v, lengths = tile.u, tile.v, tile.reach
+    nearest = np.inf
+    leaving = -1
+    for p in range(u.shape[0]):
+        speed = v[p]
+        if speed != 0.0:
+            bound = lengths[p] if speed > 0.0 else 0.0
+            distance = (bound - u[p]) / speed
+            if distance < nearest:
+                nearest = distance
+                leaving = p
+    return max(nearest, 0.0), leaving
+
+
+@inlined
+def pivot(tile: Tile, p: int, item: int, column: Floats, weights: Floats) -> None:
+    """Put an item into place p of the basis: T and the speeds, O(r^2). column is T e_item."""
+    T, v = tile.T, tile.v
+    r = column.shape[0]
+    inverse = 1.0 / column[p]
+    speed = v[p] * inverse
+    for i in range(r):
+        weights[i] = T[p, i] * inverse
+    for k in range(r):
+        factor = column[k]
+        if factor != 0.0:
+            for i in range(r):
+                T[k, i] -= factor * weights[i]
+            v[k] -= factor * speed
+    for i in range(r):
+        T[p, i] = weights[i]
+    v[p] = speed
+    tile.basis[p] = item
+    # A small pivot blows up rounding errors: let T be computed anew soon.
+    tile.age[0] += 1 if abs(inverse) < LARGE else REFRESH
+
+
+@inlined
+def ratios(engine: Engine, tile: Tile, p: int, upward: float, scratch: Scratch) -> None:
+    """Ratio test when coordinate p leaves (upward: at its length, else at 0).
+
+    Sets row_j, by which the |reduced cost| of item j falls for each unit of the dual step, and
+    ratio_j, the step at which it is zero: infinite where it does not fall.
+    """
+    T, gap, side = tile.T, tile.gap, tile.side
+    row, ratio, weights = scratch.row, scratch.ratio, scratch.weights
+    size = 0.0
+    for i in range(weights.shape[0]):
+        weights[i] = T[p, i]
+        size += weights[i] * weights[i]
+    least = PIVOT * np.sqrt(size)
+    tableau_row(engine, weights, row)
+    for j in range(row.shape[0]):
+        drop = upward * side[j] * row[j]
+        row[j] = drop
+        ratio[j] = gap[j] / drop if drop > least else np.inf
+
+
+@inlined
+def first_minimum(bits: Integers) -> int:
+    """Index of the smallest of non-negative floats, seen as integers.
+
+    They compare alike, and integer minima vectorise with no assumption about NaN.
+    """
+    smallest = bits[0]
+    for j in range(1, bits.shape[0]):
+        smallest = min(smallest, bits[j])
+    first = 0
+    while bits[first] != smallest:
+        first += 1
+    return first
+
+
+@inlined
+def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, int]:
+    """Cross the facet where coordinate p has met its bound, into the neighbouring tile.
+
+    The entering item is the one whose reduced cost reaches zero first, so that the new basis is
+    optimal for the same costs.
+
+    Returns
+    -------
+    pivot, left : float, int
+        |det| of the new basis over that of the old one, and the item that left. The pivot is zero,
+        and nothing has changed, when no item can enter: that is the boundary of the zonotope.
+    """
+    gap, side, lengths = tile.gap, tile.side, engine.lengths
+    row, ratio, column = scratch.row, scratch.ratio, scratch.column
+    upward = 1.0 if tile.v[p] > 0.0 else -1.0
+    ratios(engine, tile, p, upward, scratch)
+    entering = first_minimum(scratch.bits)
+    theta = ratio[entering]
+    if theta == np.inf:
+        return 0.0, -1
+    for j in range(row.shape[0]):
+        gap[j] = max(0.0, gap[j] - theta * row[j])
+    left = tile.basis[p]
+    gap[left] = theta
+    side[left] = -upward
+    tile.u[p] = 0.0 if side[entering] > 0.0 else lengths[entering]
+    tile.reach[p] = lengths[entering]
+    gap[entering] = 0.0
+    side[entering] = 0.0
+    tableau_column(engine, tile.T, entering, column)
+    size = abs(column[p])
+    pivot(tile, p, entering, column, scratch.weights)
+    return size, left

@@ -1,0 +1,152 @@
+"""A as the kernels read it, and the products with it: a row, a column, a sum of columns.
+
+Columns are stored as unit vectors with lengths: Z(A) = { sum_j y_j e_j : 0 <= y_j <= l_j }. Then
+one tolerance fits every column, however the weights differ. A sparse A stays sparse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp._jit import inlined
+from zonodpp.columns import Columns, Floats, columns_of, frozen
+
+
+class Engine(NamedTuple):
+    """The columns s_j a_j = l_j e_j."""
+
+    rows: Floats  # (r, n), unit columns e_j; (r, 0) if sparse
+    columns: Columns  # the same by columns
+    lengths: Floats  # (n,)
+
+
+def make_engine(A: Any, scale: Floats | None) -> Engine:
+    """Split the columns s_j a_j into unit vectors and lengths; zero columns stay zero."""
+    if sp.issparse(A):
+        A = A.tocsc()
+        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).ravel())
+    else:
+        norms = np.linalg.norm(A, axis=0)
+    lengths = norms if scale is None else norms * scale
+    factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=lengths > 0)
+    if sp.issparse(A) and A.nnz * 3 <= A.shape[0] * A.shape[1]:
+        unit = (A @ sp.diags_array(factors)).tocsc()
+        unit.eliminate_zeros()
+        return Engine(frozen(np.empty((A.shape[0], 0))), columns_of(unit), frozen(lengths))
+    dense = (A.toarray() if sp.issparse(A) else A) * factors
+    return Engine(frozen(dense), columns_of(dense), frozen(lengths))
+
+
+def unit_columns(engine: Engine) -> Any:
+    """Return the unit columns as an (r, n) array or sparse matrix."""
+    if engine.rows.shape[1]:
+        return engine.rows
+    parts = engine.columns
+    shape = (engine.rows.shape[0], engine.lengths.size)
+    return sp.csc_array((parts.data, parts.indices, parts.indptr), shape=shape)
+
+
+@inlined
+def tableau_row(engine: Engine, weights: Floats, row: Floats) -> None:
+    """Set row_j = weights . e_j for all j: one r x n product, or one pass over the non-zeros."""
+    r = weights.shape[0]
+    n = row.shape[0]
+    rows = engine.rows
+    if rows.shape[1] == 0:
+        indptr, indices, data = (
+            engine.columns.indptr,
+            engine.columns.indices,
+            engine.columns.data,
+        )
+        k = 0
+        for j in range(n):
+            total = 0.0
+            end = indptr[j + 1]
+            while k < end:
+                total += weights[indices[k]] * data[k]
+                k += 1
+            row[j] = total
+        return
+    # Four rows at a time: the result is read and written a quarter as often.
+    i = r % 4
+    if i == 0:
+        for j in range(n):
+            row[j] = 0.0
+    elif i == 1:
+        w0 = weights[0]
+        for j in range(n):
+            row[j] = w0 * rows[0, j]
+    elif i == 2:
+        w0, w1 = weights[0], weights[1]
+        for j in range(n):
+            row[j] = w0 * rows[0, j] + w1 * rows[1, j]
+    else:
+        w0, w1, w2 = weights[0], weights[1], weights[2]
+        for j in range(n):
+            row[j] = w0 * rows[0, j] + w1 * rows[1, j] + w2 * rows[2, j]
+    while i < r:
+        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(n):
+            row[j] += (w0 * rows[i, j] + w1 * rows[i + 1, j]) + (
+                w2 * rows[i + 2, j] + w3 * rows[i + 3, j]
+            )
+        i += 4
+
+
+@inlined
+def tableau_column(engine: Engine, T: Floats, item: int, column: Floats) -> None:
+    """Set column = T e_item."""
+    r = T.shape[0]
+    if engine.rows.shape[1] == 0:
+        indptr, indices, data = (
+            engine.columns.indptr,
+            engine.columns.indices,
+            engine.columns.data,
+        )
+        for p in range(r):
+            total = 0.0
+            for k in range(indptr[item], indptr[item + 1]):
+                total += T[p, indices[k]] * data[k]
+            column[p] = total
+    else:
+        dense = engine.columns.dense
+        for p in range(r):
+            total = 0.0
+            for i in range(r):
+                total += T[p, i] * dense[item, i]
+            column[p] = total
+
+
+@inlined
+def add_column(engine: Engine, item: int, factor: float, to: Floats) -> None:
+    """Add factor * e_item."""
+    if engine.rows.shape[1] == 0:
+        indptr, indices, data = engine.columns.indptr, engine.columns.indices, engine.columns.data
+        for k in range(indptr[item], indptr[item + 1]):
+            to[indices[k]] += factor * data[k]
+    else:
+        dense = engine.columns.dense
+        for i in range(to.shape[0]):
+            to[i] += factor * dense[item, i]
+
+
+@inlined
+def sum_columns(engine: Engine, factors: Floats, to: Floats) -> None:
+    """Set to = sum_j factors_j e_j."""
+    n = factors.shape[0]
+    rows = engine.rows
+    if rows.shape[1] == 0:
+        for i in range(to.shape[0]):
+            to[i] = 0.0
+        for j in range(n):
+            if factors[j] != 0.0:
+                add_column(engine, j, factors[j], to)
+    else:
+        for i in range(to.shape[0]):
+            total = 0.0
+            for j in range(n):
+                total += rows[i, j] * factors[j]
+            to[i] = total
