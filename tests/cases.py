@@ -65,6 +65,79 @@ def targets():
     return found
 
 
+def hard_matrices():
+    """Name -> (A, weights): other shapes and worse numbers, still small enough to enumerate."""
+    rng = np.random.default_rng(2012)
+    gaussian = rng.normal(size=(3, 8))
+    found = {
+        f"gaussian {r} x {n}": (rng.normal(size=(r, n)), None)
+        for r, n in ((2, 12), (4, 7), (5, 8), (6, 8))
+    }
+    found |= {
+        f"weighted {r} x {n}": (rng.normal(size=(r, n)), 10 ** rng.uniform(-2, 2, n))
+        for r, n in ((2, 9), (4, 7))
+    }
+    # Only item 0 reaches coordinate 0 and items 1, 2 coordinate 1; items 7, 8 reach nothing.
+    blocks = np.zeros((4, 9))
+    blocks[0, 0] = 3.0
+    blocks[1, 1:3] = 1.0, 2.0
+    blocks[2:, 3:7] = rng.normal(size=(2, 4))
+    pairs = np.repeat(np.eye(12), [2] * 4 + [1] * 8, axis=1)  # 2^4 bases, 8 items always there
+    directions = rng.normal(size=(2, 3))
+    near = np.column_stack([gaussian, gaussian[:, 0] + 1e-8 * gaussian[:, 1]])
+    orders = 10.0 ** np.linspace(-6, 6, 8)
+    return found | {
+        "twenty-one of twenty-two": (rng.normal(size=(21, 22)), None),
+        "twelve pairs or singles": (pairs * rng.uniform(0.5, 2, pairs.shape[1]), None),
+        "always and never": (blocks, None),
+        "always and never, weighted": (blocks, 10.0 ** rng.uniform(-6, 6, 9)),
+        "always and never, mixed": (rng.normal(size=(4, 4)) @ blocks, None),
+        "all of n, weighted": (rng.normal(size=(5, 5)), 10.0 ** rng.uniform(-6, 6, 5)),
+        "one of n, weighted": (rng.normal(size=(1, 7)), 10.0 ** rng.uniform(-2, 2, 7)),
+        "one of one": (np.array([[-3.0]]), None),
+        "one useful item": (np.array([[0.0, 0.0, 2.0, 0.0]]), None),
+        "three directions": (np.tile(directions, 3) * rng.uniform(-2, 2, 9), None),
+        "nearly parallel": (near, None),
+        "columns over twelve orders": (gaussian * orders, None),
+        "weights undo lengths": (gaussian * orders, orders**-2),
+        "weights over twelve orders, ascending": (gaussian, orders),
+        "weights over twelve orders, parallel": (np.tile(gaussian[:, :4], 2), orders),
+        "entries of 1e150": (gaussian * 1e150, None),
+        "entries of 1e-150": (gaussian * 1e-150, None),
+        "rows from 1e-150 to 1e150": (gaussian * np.array([[1e-150], [1.0], [1e150]]), None),
+        "powers": (np.vander(np.linspace(1, 2, 8), 5).T, None),
+        "condition 1e10, duplicates": (_ill(3) @ np.tile(gaussian[:, :5], 2), None),
+        "condition 1e10, weighted": (_ill(3) @ gaussian, rng.uniform(0.1, 10, 8)),
+        "sparse, weighted": (
+            sp.random_array((4, 8), density=0.4, rng=9) + sp.eye_array(4, 8, k=2),
+            10.0 ** rng.uniform(-6, 6, 8),
+        ),
+    }
+
+
+def _ill(r):
+    """A matrix of condition number 1e10, in no special position."""
+    rng = np.random.default_rng(r)
+    left, right = (np.linalg.qr(rng.normal(size=(r, r)))[0] for _ in range(2))
+    return (left * np.logspace(0, -10, r)) @ right
+
+
+def hard_targets():
+    """Name -> projection DPP of each hard matrix, and the other ways to make one."""
+    found = {name: ProjectionDPP(A, weights=q) for name, (A, q) in hard_matrices().items()}
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(9, 3))
+    return found | {
+        "features": ProjectionDPP.from_features(X, weights=rng.random(9)),
+        "principal directions": ProjectionDPP.from_features(rng.normal(size=(8, 20)), rank=3),
+        "jitter": ProjectionDPP.from_features(np.tile(X[:, :1], 3), jitter=0.1, rng=0),
+        "kernel": ProjectionDPP.from_kernel(X @ np.linalg.pinv(X)),
+        "adjacency": ProjectionDPP.from_graph(
+            sp.csr_array(np.triu(W := np.ones((4, 4)) - np.eye(4), 1) + np.tril(W, -1))
+        ),
+    }
+
+
 def volume_targets(power):
     """Name -> volume sampling with another power."""
     keep = ("paper", "weighted", "duplicates", "zero columns", "all but one", "sparse", "sure item")

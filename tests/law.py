@@ -9,22 +9,35 @@ THRESHOLD = 1e-4
 
 
 def enumerate_law(target):
-    """All r-subsets and their probabilities, from determinants alone."""
+    """All r-subsets and their probabilities, from determinants alone.
+
+    Rows and columns are brought to length one first, so that an exact zero stands out.
+    """
     A = target.A.toarray() if hasattr(target.A, "toarray") else np.asarray(target.A)
     q = np.ones(target.n) if target.weights is None else target.weights
-    rows = np.linalg.norm(A, axis=1, keepdims=True)
+    A = A / np.linalg.norm(A, axis=1, keepdims=True)
+    lengths = np.linalg.norm(A, axis=0)
+    unit = A / np.where(lengths > 0, lengths, 1.0)
     bases = np.array(list(combinations(range(target.n), target.r)))
-    dets = np.abs(np.linalg.det(np.moveaxis((A / rows)[:, bases], 1, 0)))
+    dets = np.abs(np.linalg.det(np.moveaxis(unit[:, bases], 1, 0)))
     dets[dets < 1e-13 * dets.max()] = 0.0
-    weights = dets**target.power * np.prod(q[bases], axis=1)
+    with np.errstate(divide="ignore"):
+        logs = target.power * np.log(dets)
+        logs += (target.power * np.log(lengths) + np.log(q))[bases].sum(axis=1)
+    weights = np.exp(logs - logs.max())
     return bases, weights / weights.sum()
 
 
 def p_value(subsets, bases, probabilities):
-    """Chi-square on counts; bases that are rarer than five expected draws share one cell."""
+    """Chi-square on counts; bases that are rarer than five expected draws share one cell.
+
+    A draw that is no basis at all (dependent items, an item twice, items out of order) gives zero.
+    """
     place = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
     counts = np.zeros(len(bases))
     for row in np.asarray(subsets).reshape(-1, bases.shape[1]).tolist():
+        if tuple(row) not in place:
+            return 0.0
         counts[place[tuple(row)]] += 1
     if counts[probabilities == 0].any():
         return 0.0

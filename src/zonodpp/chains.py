@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats
+from zonodpp.columns import Floats, refreeze
 from zonodpp.samplers import Sampler, State
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
@@ -99,7 +99,7 @@ def advance(
     """Advance one chain for about ``seconds``; return it with its new draws."""
     begun = time.perf_counter()
     blocks: list[tuple[NDArray[np.int32], Floats]] = []
-    size = 16
+    size = 1
     while True:
         before = time.perf_counter()
         if chain.burn_in:
@@ -124,6 +124,14 @@ def advance(
     if not blocks:
         return chain, np.empty((0, plan.r), np.int32), np.empty((0, plan.tracked))
     return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+
+
+def advance_elsewhere(
+    sampler: Sampler, chain: Chain, plan: Plan, seconds: float
+) -> tuple[Chain, NDArray[np.int32], Floats]:
+    """`advance` for a sampler that may have travelled to another process."""
+    refreeze(sampler)
+    return advance(sampler, chain, plan, seconds)
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, not an error
@@ -158,8 +166,10 @@ def run_chains(
     under_way: dict[Future[Any], int] = {}
 
     def submit(index: int) -> None:
-        signal = (stop,) if own else ()
-        task = pool.submit(advance, sampler, chains[index], plan, length, *signal)
+        if own is not None:
+            task = own.submit(advance, sampler, chains[index], plan, length, stop)
+        else:
+            task = pool.submit(advance_elsewhere, sampler, chains[index], plan, length)
         under_way[task] = index
 
     def collect(task: Future[Any]) -> int:
@@ -174,28 +184,34 @@ def run_chains(
             if chain.drawn != plan.draws:
                 submit(index)
         while under_way:
-            left = None if deadline is None else max(0.0, deadline - time.perf_counter())
+            left = None
+            if deadline is not None and not stop.is_set():
+                left = max(0.0, deadline - time.perf_counter())
             done, _ = wait(under_way, timeout=left, return_when=FIRST_COMPLETED)
+            if deadline is not None and time.perf_counter() >= deadline and not stop.is_set():
+                stop.set()
+                for task, index in under_way.items():
+                    if chains[index].drawn:  # every chain has its first turn
+                        task.cancel()
             for task in done:
                 index = collect(task)
-                over = deadline is not None and time.perf_counter() >= deadline
-                if chains[index].drawn != plan.draws and not over and not stop.is_set():
+                if chains[index].drawn != plan.draws and not stop.is_set():
                     submit(index)
             if after_slice is not None:
                 after_slice()
-            if deadline is not None and time.perf_counter() >= deadline and not stop.is_set():
-                stop.set()
-                for task in under_way:
-                    task.cancel()
     except KeyboardInterrupt:
         stop.set()
         for task in under_way:
             task.cancel()
+        wait(under_way)
         for task in list(under_way):
-            wait([task])
-            collect(task)
+            # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
+            if task.cancelled() or task.exception() is None:
+                collect(task)
         raise Interrupted from None
     finally:
         stop.set()
+        for task in under_way:
+            task.cancel()
         if own is not None:
             own.shutdown(wait=True, cancel_futures=True)

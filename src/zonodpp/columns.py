@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,21 @@ def frozen(array: NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
     view: NDArray[Any] = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
+
+
+def refreeze(value: Any) -> None:
+    """Make all arrays of a sampler read-only again, which they no longer are once unpickled.
+
+    Kernels are compiled for read-only arrays; others would cost a second compilation.
+    """
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple):
+        for part in value:
+            refreeze(part)
+    elif is_dataclass(value):
+        for part in fields(value):
+            refreeze(getattr(value, part.name))
 
 
 def columns_of(A: Any) -> Columns:

@@ -131,8 +131,9 @@ def _factorise_by_qr(A: Any, scale: Floats | None, check_rank: bool) -> DenseGra
     if A.shape[1] < r:
         raise RankError(A.shape[1])
     sizes = np.zeros(r)
-    for _, chunk in column_chunks(A, scale):
-        np.maximum(sizes, np.abs(chunk).max(axis=1), out=sizes)
+    with np.errstate(over="ignore"):
+        for _, chunk in column_chunks(A, scale):
+            np.maximum(sizes, np.abs(chunk).max(axis=1), out=sizes)
     if not np.all(np.isfinite(sizes)):
         raise ValueError("the columns of A times their weights overflow; rescale A or the weights")
     safe = np.where(sizes > 0, sizes, 1.0)
@@ -146,7 +147,9 @@ def _factorise_by_qr(A: Any, scale: Floats | None, check_rank: bool) -> DenseGra
     rank = int(np.sum(singular > 8 * r * np.finfo(float).eps * singular[0]))
     if rank < r and check_rank:
         raise RankError(rank)
-    return _from_triangle(R.T, norms * safe, well_conditioned=False)
+    with np.errstate(over="ignore"):
+        norms = norms * safe
+    return _from_triangle(R.T, norms, well_conditioned=False)
 
 
 def _from_triangle(lower: Floats, norms: Floats, *, well_conditioned: bool) -> DenseGram:
@@ -154,5 +157,13 @@ def _from_triangle(lower: Floats, norms: Floats, *, well_conditioned: bool) -> D
     inverse, info = lapack.dtrtri(np.asfortranarray(lower), lower=1)
     if info > 0:
         raise RankError(int(np.count_nonzero(np.diagonal(lower))))
+    with np.errstate(over="ignore"):
+        W = np.ascontiguousarray(inverse / norms)
+    if not (np.all(np.isfinite(W)) and np.all(np.isfinite(norms))):
+        raise ValueError(
+            f"the rows of A (with weights) have lengths from {norms.min():.3g} to "
+            f"{norms.max():.3g}, outside of what floating-point numbers invert; rescale them, "
+            "which does not change the law"
+        )
     logdet = 2.0 * float(np.log(np.abs(np.diagonal(lower))).sum() + np.log(norms).sum())
-    return DenseGram(np.ascontiguousarray(inverse / norms), logdet, well_conditioned)
+    return DenseGram(W, logdet, well_conditioned)

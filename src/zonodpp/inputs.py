@@ -23,19 +23,20 @@ def as_matrix(X: Any, name: str) -> Any:
 
     An array that already is float64 is not copied.
     """
-    if sp.issparse(X):
-        matrix = sp.csc_array(X)
-        if np.iscomplexobj(matrix.data):
-            raise TypeError(f"{name} must be real, got complex entries")
-        matrix = matrix.astype(np.float64)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    else:
-        matrix = _as_floats(X, name)
+    matrix = X if sp.issparse(X) else _as_floats(X, name)
     if matrix.ndim != 2:
-        raise ValueError(f"{name} must be a 2-d array, got {matrix.ndim} dimension(s)")
+        raise ValueError(
+            f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); "
+            "a single row is [values], a single column values[:, None]"
+        )
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
+    if sp.issparse(X):
+        if np.iscomplexobj(matrix.data):
+            raise TypeError(f"{name} must hold real numbers, got entries of type {matrix.dtype}")
+        matrix = sp.csc_array(matrix).astype(np.float64)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
     return matrix
 
 
@@ -49,15 +50,28 @@ def _as_floats(X: Any, name: str) -> Floats:
                 f"{name} has columns that are not numeric: {', '.join(text[:5])}; "
                 "drop or encode them first"
             )
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; fill or drop them first")
     try:
         array = np.asarray(X)
-        if np.iscomplexobj(array):
-            raise TypeError(f"{name} must be real, got complex entries")
-        return np.asarray(array, dtype=np.float64)
+        if array.dtype.kind in "biufO":
+            return np.asarray(array, dtype=np.float64)
     except (ValueError, TypeError) as error:
-        if "complex" in str(error):
-            raise
-        raise TypeError(f"{name} must hold numbers: {error}") from None
+        raise TypeError(f"{name} must hold real numbers: {error}") from None
+    raise TypeError(f"{name} must hold real numbers, got entries of type {array.dtype}")
+
+
+class NonFiniteError(ValueError):
+    """There are NaN or infinite entries: how many, and the place of the first."""
+
+    def __init__(self, name: str, count: int, place: tuple[int, ...]) -> None:
+        self.count = count
+        self.place = place
+        where = ", ".join(map(str, place))
+        super().__init__(
+            f"{name} has NaN or infinity in {count} of its entries, the first at [{where}]; "
+            "impute or drop them first"
+        )
 
 
 def check_finite(matrix: Any, name: str) -> None:
@@ -74,11 +88,7 @@ def check_finite(matrix: Any, name: str) -> None:
     if sp.issparse(matrix):
         coo = matrix.tocoo()
         where = np.array([coo.row[where[0]], coo.col[where[0]]])
-    place = ", ".join(str(int(i)) for i in where)
-    raise ValueError(
-        f"{name} has {int(bad.sum())} entries that are NaN or infinite, the first at [{place}]; "
-        "impute or drop them first"
-    )
+    raise NonFiniteError(name, int(bad.sum()), tuple(int(i) for i in where))
 
 
 def as_weights(weights: Any, n: int) -> Floats | None:
@@ -101,9 +111,12 @@ def as_weights(weights: Any, n: int) -> Floats | None:
 
 def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
     """Return item indices as an integer array, checked to lie in 0..n-1 without repeats."""
-    items = np.asarray(S)
+    try:
+        items = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
+    except ValueError:
+        raise ValueError(f"{name} must hold sets of the same size, or one set") from None
     if items.size == 0:
-        return np.zeros((*items.shape[:-1], 0) if items.ndim else (0,), dtype=np.int64)
+        return np.zeros(items.shape, dtype=np.int64)
     if items.ndim == 0:
         items = items[None]
     if not np.issubdtype(items.dtype, np.integer):
@@ -135,6 +148,8 @@ def as_count(value: Any, name: str, least: int) -> int:
 def as_positive(value: Any, name: str) -> float:
     """Return a finite number above zero."""
     try:
+        if isinstance(value, str):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None

@@ -46,9 +46,10 @@ def principal_scores(X: Any, rank: int) -> Floats:
         scores = np.asarray(X @ leading) - mean @ leading
     found = int(np.sum(singular > 8 * max(d, 1) * np.finfo(float).eps * singular[0]))
     if found < rank:
+        way_out = f"pass rank={found} or less" if found else "all its rows are the same"
         raise ValueError(
             f"rank={rank} principal directions asked for, but X has numerical rank {found} once "
-            f"centred; pass rank={found} or less"
+            f"centred; {way_out}"
         )
     return np.asarray(scores)
 
@@ -64,18 +65,25 @@ def projection_basis(K: Any) -> Floats:
     """Return A with orthonormal rows and K = A'A, for an orthogonal projection K."""
     K = K.toarray() if sp.issparse(K) else K
     if K.shape[0] != K.shape[1]:
-        raise ValueError(f"a kernel is square, got {K.shape[0]} x {K.shape[1]}")
+        raise ValueError(
+            f"a kernel is n x n, got {K.shape[0]} x {K.shape[1]}; for features use "
+            "from_features(X) or ProjectionDPP(A)"
+        )
     check_finite(K, "K")
     asymmetry = float(np.abs(K - K.T).max())
     if asymmetry > 1e-6:
-        raise ValueError(f"the kernel is not symmetric: entries differ by up to {asymmetry:.3g}")
+        raise ValueError(
+            f"the kernel is not symmetric: entries K[i, j] and K[j, i] differ by up to "
+            f"{asymmetry:.3g}; pass (K + K.T) / 2 if that is only noise"
+        )
     values, vectors = scipy.linalg.eigh((K + K.T) / 2)
     away = np.minimum(np.abs(values), np.abs(values - 1))
     if away.max() > 1e-6:
         worst = float(values[np.argmax(away)])
         raise ValueError(
             f"the kernel is not an orthogonal projection: it has an eigenvalue {worst:.6g}, off "
-            f"from 0 and 1 by {away.max():.3g}. Projection kernels have eigenvalues 0 and 1 only"
+            f"from 0 and 1 by {away.max():.3g}; to draw along its leading r directions, pass their "
+            "eigenvectors, as columns, to from_features"
         )
     rank = int(np.sum(values > 0.5))
     if rank == 0:

@@ -18,7 +18,12 @@ from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
 from zonodpp.targets import VolumeSampling
 
-METHODS = ("exact",)
+METHODS = {
+    "exact": "exact",
+    "zonotope": "hit_and_run",
+    "exchange": "exchange",
+    "trees": "trees",
+}  # method -> file in zonodpp.samplers
 
 
 def sample(
@@ -107,7 +112,7 @@ def sample(
         sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
-        generators = np.random.default_rng(rng).spawn(n_chains)
+        generators = _spawn(rng, n_chains)
         runs = [
             Chain(generator, sampler.start(generator, start), burn_in)
             for generator, start in zip(generators, _starts(init, n_chains), strict=True)
@@ -136,6 +141,12 @@ def sample(
                     f"interrupted: returning the {int(store.filled.min())} draws made so far",
                     stacklevel=2,
                 )
+            else:
+                if not store.filled.all():
+                    warnings.warn(
+                        f"no draws: seconds={seconds:g} went by in the {burn_in} steps of burn-in",
+                        stacklevel=2,
+                    )
     subsets, tracked = store.cut()
     counts = np.stack([chain.state["counts"] for chain in runs])
     stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
@@ -145,7 +156,7 @@ def sample(
 
 def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, Any]) -> Any:
     """Call the method's ``prepare`` with options it knows; name those it does not."""
-    function = importlib.import_module(f"zonodpp.samplers.{method}").prepare
+    function = importlib.import_module(f"zonodpp.samplers.{METHODS[method]}").prepare
     known = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -165,11 +176,24 @@ def best_method(target: VolumeSampling) -> str:
     return "exact"
 
 
+def _spawn(rng: Any, chains: int) -> list[np.random.Generator]:
+    """One generator for each chain."""
+    generator = np.random.default_rng(rng)
+    try:
+        return generator.spawn(chains)
+    except TypeError:  # a legacy RandomState has nothing to spawn from
+        seeds = generator.integers(2**63, size=(chains, 2))
+        return [np.random.default_rng(seed) for seed in seeds]
+
+
 def _starts(init: Any, chains: int) -> list[Any]:
     """One starting basis for each chain, or None for each."""
     if init is None:
         return [None] * chains
-    starts = np.asarray(init)
+    try:
+        starts = np.asarray(init)
+    except ValueError:
+        raise ValueError("init must hold bases of r items each, got rows that differ") from None
     if starts.ndim == 1:
         return [starts] * chains
     if starts.ndim != 2 or len(starts) != chains:

@@ -5,6 +5,7 @@ A target is made once from features, a kernel or a graph, checked, and never cha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -16,7 +17,14 @@ from numpy.typing import ArrayLike
 from zonodpp.columns import Columns, Floats, columns_of
 from zonodpp.gram import DenseGram, Gram, RankError, SparseGram, column_chunks, factorise
 from zonodpp.graphs import Graph, read_graph
-from zonodpp.inputs import as_items, as_matrix, as_positive, as_weights, is_dataframe
+from zonodpp.inputs import (
+    NonFiniteError,
+    as_items,
+    as_matrix,
+    as_positive,
+    as_weights,
+    is_dataframe,
+)
 from zonodpp.reduction import add_jitter, principal_scores, projection_basis
 
 LARGE_GRAPH = 3000  # nodes beyond which a graph's Laplacian is factorised as a sparse matrix
@@ -52,8 +60,8 @@ class VolumeSampling:
     >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
     >>> target
     VolumeSampling(r=2, n=4, power=1)
-    >>> round(float(target.log_prob([0, 1])), 12)  # log |det|, relative for powers other than 2
-    0.0
+    >>> round(float(target.log_prob([1, 2])), 4)  # log |det|: relative for powers other than 2
+    1.3863
     """
 
     A: Any
@@ -81,6 +89,8 @@ class VolumeSampling:
         weights: ArrayLike | None,
         labels: Sequence[Any] | None,
         graph: Graph | None = None,
+        *,
+        given: str = "A",
     ) -> None:
         r, n = A.shape
         self.__dict__.update(
@@ -96,7 +106,10 @@ class VolumeSampling:
             try:
                 _ = self._gram
             except RankError as error:
-                raise ValueError(_rank_message(self, error.args[0])) from None
+                raise ValueError(_rank_message(self, error.args[0], given)) from None
+            except NonFiniteError as error:
+                place = error.place if given == "A" else error.place[::-1]
+                raise NonFiniteError(given, error.count, place) from None
 
     @classmethod
     def _make(
@@ -105,9 +118,11 @@ class VolumeSampling:
         weights: ArrayLike | None,
         labels: Sequence[Any] | None,
         graph: Graph | None = None,
+        *,
+        given: str = "A",
     ) -> Self:
         target = cls.__new__(cls)
-        target._set(A, 2.0, weights, labels, graph)
+        target._set(A, 2.0, weights, labels, graph, given=given)
         return target
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -171,7 +186,7 @@ class VolumeSampling:
         if bases.shape[-1] != self.r:
             raise ValueError(f"a basis has r = {self.r} items, got {bases.shape[-1]}")
         shape = bases.shape[:-1]
-        bases = bases.reshape(-1, self.r)
+        bases = bases.reshape(math.prod(shape), self.r)
         log_det = self._tree_log_det if self.graph is not None else self._log_det
         result = self.power * log_det(bases)
         if self.power != 2:  # relative: leave out the normalisation that whitening brought in
@@ -234,17 +249,22 @@ class VolumeSampling:
         >>> from zonodpp import ProjectionDPP
         >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
         >>> round(float(target.inclusion([0, 1])), 4)
-        0.0303
+        0.0286
         """
         self._need_power_two("inclusion(S)")
         sets = as_items(S, self.n, "S")
         k = sets.shape[-1]
-        flat = sets.reshape(-1, k) if k else np.zeros((max(1, sets.size), 0), dtype=np.int64)
+        flat = sets.reshape(math.prod(sets.shape[:-1]), k)
         result = np.zeros(len(flat))
         if k <= self.r:
-            for i, items in enumerate(flat):
-                K_S = self._gram.quadratic(self._scaled_columns(items))
-                result[i] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
+            step = max(1, 256 // max(1, k))  # sets that share one small kernel
+            for start in range(0, len(flat), step):
+                chunk = flat[start : start + step]
+                items, place = np.unique(chunk, return_inverse=True)
+                place = place.reshape(chunk.shape)
+                K = self._gram.quadratic(self._scaled_columns(items))
+                K_S = K[place[:, :, None], place[:, None, :]]
+                result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
         return np.asarray(result.reshape(sets.shape[:-1]))[()]
 
     def marginals(self) -> Floats:
@@ -257,7 +277,7 @@ class VolumeSampling:
         >>> from zonodpp import ProjectionDPP
         >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
         >>> target.marginals().round(3)
-        array([0.182, 0.636, 0.727, 0.455])
+        array([0.171, 0.743, 0.686, 0.4  ])
         """
         self._need_power_two("marginals()")
         return np.clip(self.leverages(), 0.0, 1.0)
@@ -343,10 +363,11 @@ class ProjectionDPP(VolumeSampling):
         if d > n:
             raise ValueError(
                 f"X has items as rows, got {n} items with {d} features: a draw of {d} out of "
-                f"{n} items is impossible. Pass rank=r for r <= {n} items a draw; if columns are "
+                f"{n} items is impossible. Pass rank=r for r < {n} items a draw; if columns are "
                 "items, use ProjectionDPP(A)"
             )
-        return cls._make(matrix.T, weights, labels)
+        A = matrix.T.tocsc() if sp.issparse(matrix) else matrix.T
+        return cls._make(A, weights, labels, given="X")
 
     @classmethod
     def from_kernel(cls, K: Any) -> Self:
@@ -388,10 +409,16 @@ class ProjectionDPP(VolumeSampling):
         return cls._make(graph.incidence(), weights, labels, graph)
 
 
-def _rank_message(target: VolumeSampling, rank: int) -> str:
+def _rank_message(target: VolumeSampling, rank: int, given: str) -> str:
     weighted = " after weighting" if target.weights is not None else ""
+    features = "rows" if given == "A" else "columns"
+    ways_out = ["give more items a positive weight"] if weighted else []
+    if rank:
+        to = "" if given == "X" else " to from_features"
+        ways_out.append(f"pass rank={rank} (or less){to}")
+        ways_out.append(f"pass jitter=1e-6{to} to add the paper's small noise")
+    ways_out.append(f"drop {features} that depend on others")
     return (
-        f"A has numerical rank {rank} but {target.r} rows{weighted}: it must have full row rank. "
-        f"Pass rank={rank} (or less) to from_features, or jitter=1e-6 to add the paper's small "
-        "noise, or drop dependent features"
+        f"{given} has numerical rank {rank} but {target.r} {features}{weighted}: these must be "
+        f"linearly independent. Ways out: {'; '.join(ways_out)}"
     )

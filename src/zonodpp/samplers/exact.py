@@ -14,8 +14,9 @@ about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.linalg
@@ -30,6 +31,7 @@ from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
 
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
+_prepared: WeakKeyDictionary[VolumeSampling, Exact] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,21 @@ class Exact:
 
 
 def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection") -> Exact:
-    """Whiten, take leverage scores, and build the table that proposals are drawn from."""
+    """Do what draws share, or take it from an earlier call with the same target."""
     one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
     if target.power != 2:
         raise ValueError(
             f"method='exact' draws from projection DPPs (power 2), not from power "
             f"{target.power:g}; use method='exchange' or 'zonotope'"
         )
+    tracker = SetTracker.of(track, target.n)
+    if target not in _prepared:
+        _prepared[target] = _set_up(target)
+    return replace(_prepared[target], algorithm=algorithm, tracker=tracker)
+
+
+def _set_up(target: VolumeSampling) -> Exact:
+    """Whiten, take leverage scores, and build the table that proposals are drawn from."""
     gram = target.whitening
     if gram.well_conditioned:
         columns, W, leverages = target.columns, gram.W, target.leverages()
@@ -109,15 +119,14 @@ def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "reje
     if gram.well_conditioned and target.scale is not None:  # these columns carry no weight
         squares = target.scale**2
         lengths = np.divide(leverages, squares, out=np.zeros(target.n), where=squares > 0)
-    alias = alias_table(leverages) if algorithm == "rejection" else np.empty((0, 2))
     return Exact(
-        algorithm,
+        "rejection",
         columns,
         frozen(W),
         frozen(lengths),
         frozen(leverages),
-        frozen(alias),
-        SetTracker.of(track, target.n),
+        frozen(alias_table(leverages)),
+        SetTracker.of(None, target.n),
     )
 
 
@@ -166,6 +175,38 @@ def alias_table(weights: Floats) -> Floats:
     for k in range(n_large):
         table[large[k], 0] = 1.0
     return table
+
+
+@jit
+def propose(
+    rng: np.random.Generator, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
+) -> None:
+    """Draw a batch of items, and for each the level that its share outside the span must exceed.
+
+    Reads of the table come by themselves and decide no branch, so that their cache misses overlap.
+    """
+    n = alias.shape[0]
+    for b in range(BATCH):
+        place = rng.random() * n
+        cell = min(int(place), n - 1)
+        pending[b] = cell
+        levels[b] = place - cell
+    for b in range(BATCH):
+        cell = pending[b]
+        share = alias[cell, 0]
+        other = int(alias[cell, 1])
+        pending[b] = cell if levels[b] < share else other
+    for b in range(BATCH):
+        levels[b] = rng.random() * lengths[pending[b]]
+
+
+@jit
+def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None:
+    """Copy the columns of pending items; plain loops, for assignment of slices would wait."""
+    for b in range(first, BATCH):
+        item = pending[b]
+        for i in range(dense.shape[1]):
+            fetched[b, i] = dense[item, i]
 
 
 @jit
@@ -235,33 +276,24 @@ def draw_by_rejection(
     A column's weight scales its leverage and its share outside the span alike. So it enters the
     proposal table alone, and ``lengths`` are |W a_i|^2 without it.
     """
-    n = lengths.shape[0]
     r = W.shape[0]
-    sparse = columns.dense.shape[0] == 0
+    dense = columns.dense
+    sparse = dense.shape[0] == 0
     N = np.empty((r, r))
     c = np.empty(r)
     row = np.empty(r)
     fetched = np.empty((BATCH, r))
     h = head[0]
     if not sparse:
-        for b in range(h, BATCH):
-            fetched[b] = columns.dense[pending[b]]
+        fetch(dense, pending, h, fetched)
     for k in range(subsets.shape[0]):
         N[:] = W
         for m in range(r, 0, -1):
             while True:
                 if h == BATCH:
-                    for b in range(BATCH):
-                        place = rng.random() * n
-                        item = min(int(place), n - 1)
-                        if place - item >= alias[item, 0]:
-                            item = int(alias[item, 1])
-                        pending[b] = item
-                    for b in range(BATCH):
-                        item = pending[b]
-                        levels[b] = rng.random() * lengths[item]
-                        if not sparse:
-                            fetched[b] = columns.dense[item]
+                    propose(rng, alias, lengths, pending, levels)
+                    if not sparse:
+                        fetch(dense, pending, 0, fetched)
                     h = 0
                 item = pending[h]
                 if sparse:

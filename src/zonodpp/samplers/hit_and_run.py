@@ -1,8 +1,8 @@
 """Hit-and-run on the zonotope: Algorithms 4 and 5 of the paper, and the exact line.
 
-The chain moves a point through Z(A) and reads off the tile it is in. Its density on the tile of B is
-|det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotope (``base_measure``), so
-that tiles are drawn in proportion to |det A_B|^p prod q_i.
+The chain moves a point through Z(A) and reads off the tile it is in. Its density on the tile of B
+is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotope
+(``base_measure``), so that tiles are drawn in proportion to |det A_B|^p prod q_i.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ from zonodpp.zonotope.start import checked_basis, find_tile, tile_from_basis
 
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = Tile._fields
+PILOT_STEPS = 16
+TILES_PER_ITEM = 4
+LONG_STEP_COST = 2.5
+ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to pay
 
 
 @dataclass(frozen=True)
@@ -213,26 +217,60 @@ def _costs(c: Any, engine: Engine) -> Floats | None:
     return np.divide(costs, engine.lengths, out=np.zeros_like(costs), where=engine.lengths > 0)
 
 
-def _pilot(sampler: HitAndRun, steps: int, **changes: Any) -> float:
-    """Count tiles (or pivots) for each step of a short run with a seed of its own."""
-    trial = replace(sampler, rule=sampler.rule._replace(**changes))
-    rng = np.random.default_rng(0)
-    state = trial.start(rng, None)
-    r = len(sampler.rule.factor)
-    trial.advance(
-        state, rng, np.empty((steps, r), np.int32), np.empty((steps, trial.tracker.size)), 1
-    )
-    return float(state["counts"][TILES]) / steps
-
-
 def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
-    """Choose between walk and long steps for whole chords, by pivots counted in a pilot run.
+    """Choose between walk and long steps for whole chords, by what a pilot run counts.
 
-    A pivot of the long-step method costs about LONG_STEP_COST walked tiles.
+    A pivot of the long-step method costs about LONG_STEP_COST tiles of the walk: the same row of
+    the tableau, but a selection in place of a minimum, and many columns in place of one.
     """
-    return False
+    if sampler.engine.lengths.size <= ALWAYS_WALK:
+        return False
+    pivots = _pilot(sampler, long_steps=True)
+    tiles = 0.0
+    window = _unit_window(sampler)
+    while tiles < LONG_STEP_COST * pivots:
+        walked = _pilot(sampler, window=window)
+        if walked < 1.1 * tiles or walked < 3.0:  # the window has outgrown the chord
+            return False
+        tiles = walked
+        window *= 2.0
+    return True
 
 
 def default_window(sampler: HitAndRun) -> float:
-    """Choose the window."""
-    return np.inf
+    """Choose the window in which a step crosses about TILES_PER_ITEM * r tiles.
+
+    With fresh tilings only the basis carries over from step to step, and it is renewed once each
+    of its r items had several chances to leave: longer walks cost more and gain nothing. Where
+    chords are shorter than that, whole chords are walked.
+    """
+    wanted = TILES_PER_ITEM * len(sampler.rule.factor)
+    window = _unit_window(sampler)
+    before = 0.0
+    while True:
+        tiles = _pilot(sampler, window=window)
+        if tiles >= wanted / 2:
+            return window * wanted / tiles
+        if tiles < 1.05 * before:
+            return np.inf
+        before = tiles
+        window *= 2.0
+
+
+def _unit_window(sampler: HitAndRun) -> float:
+    """Half a unit of whitened length, in units of the directions."""
+    reach = sampler.ellipsoid.whitener @ sampler.rule.factor
+    return 0.5 / float(np.sqrt(np.mean(np.einsum("ij,ij->j", reach, reach))))
+
+
+def _pilot(sampler: HitAndRun, **changes: Any) -> float:
+    """Count tiles (or pivots) for each step of a short run with a seed of its own.
+
+    Counts, not seconds: the same options mean the same draws on every machine.
+    """
+    trial = replace(sampler, rule=sampler.rule._replace(**changes))
+    rng = np.random.default_rng(0)
+    state = trial.start(rng, None)
+    subsets = np.empty((PILOT_STEPS, len(sampler.rule.factor)), np.int32)
+    trial.advance(state, rng, subsets, np.empty((PILOT_STEPS, trial.tracker.size)), 1)
+    return float(state["counts"][TILES]) / PILOT_STEPS

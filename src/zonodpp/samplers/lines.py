@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp._jit import inlined, lean
+from zonodpp._jit import inlined, lean, spliced
 from zonodpp.columns import Floats, Integers
 from zonodpp.zonotope.chord import Ellipsoid, chord_ends
 from zonodpp.zonotope.factor import drift_of, refactorise, set_speed
@@ -153,7 +153,7 @@ def run_by_long_steps(
     return True
 
 
-@inlined
+@spliced
 def finish_step(
     work: Work, subsets: NDArray[np.int32], tracked: Floats, progress: Integers, thin: int
 ) -> None:
@@ -175,7 +175,7 @@ def finish_step(
         subsets[k, q] = item
 
 
-@inlined
+@spliced
 def draw_direction(rng: np.random.Generator, rule: Rule, work: Work) -> None:
     """Draw z uniformly on the unit sphere and set d = factor z."""
     z, d, factor = work.z, work.d, rule.factor
@@ -203,7 +203,7 @@ def look(watch: Watch, tile: Tile, inside: NDArray[np.bool_]) -> None:
                 inside[s] = False
 
 
-@inlined
+@spliced
 def walk_line(
     rng: np.random.Generator, engine: Engine, rule: Rule, watch: Watch, work: Work, counts: Integers
 ) -> None:
@@ -337,7 +337,7 @@ def walk_line(
             work.x[i] += picked_alpha * work.d[i]
 
 
-@inlined
+@spliced
 def step_long(
     rng: np.random.Generator,
     engine: Engine,
@@ -383,7 +383,7 @@ def step_long(
     return True
 
 
-@inlined
+@lean
 def renew(engine: Engine, tile: Tile, scratch: Scratch, counts: Integers) -> None:
     """Compute T anew from the basis, and count it, and what it had drifted."""
     counts[REFACTORISATIONS] += 1
@@ -402,8 +402,7 @@ def refresh(engine: Engine, rule: Rule, work: Work, counts: Integers) -> bool:
         return True
     price(engine, tile, work.c, scratch)
     locate(engine, tile, work.x, scratch)
-    slack = 100.0 * rule.tolerance
+    worst = 0.0
     for p in range(tile.u.shape[0]):
-        if not -slack <= tile.u[p] <= tile.reach[p] + slack:
-            return False
-    return True
+        worst = max(worst, -tile.u[p], tile.u[p] - tile.reach[p])
+    return worst <= 100.0 * rule.tolerance

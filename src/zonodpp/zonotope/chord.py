@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import inlined
+from zonodpp._jit import inlined, spliced
 from zonodpp.columns import Floats, frozen
 from zonodpp.zonotope.long_step import locate, settle
 from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot
@@ -44,7 +44,7 @@ def ellipsoid_of(engine: Engine, W: Floats) -> Ellipsoid:
     )
 
 
-@inlined
+@spliced
 def guess_normal(
     engine: Engine,
     ellipsoid: Ellipsoid,
@@ -111,7 +111,7 @@ def back_transform(W: Floats, direction: Floats, normal: Floats) -> None:
             normal[i] += W[k, i] * direction[k]
 
 
-@inlined
+@spliced
 def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scratch) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``normal``."""
     row, ratio, bits = scratch.row, scratch.ratio, scratch.bits
@@ -153,7 +153,7 @@ def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scrat
             settled += 1
 
 
-@inlined
+@spliced
 def enter_line(tile: Tile, d: Floats, column: Floats, weights: Floats) -> int:
     """Put -d into the basis, in the place where it is safest; return that place.
 
@@ -175,7 +175,7 @@ def enter_line(tile: Tile, d: Floats, column: Floats, weights: Floats) -> int:
     return place
 
 
-@inlined
+@spliced
 def chord_end(
     engine: Engine,
     tile: Tile,
@@ -208,7 +208,7 @@ def chord_end(
     return tile.u[place], pivots
 
 
-@inlined
+@spliced
 def chord_ends(
     engine: Engine,
     ellipsoid: Ellipsoid,
@@ -223,12 +223,17 @@ def chord_ends(
     ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
     """
     place = enter_line(tile, d, scratch.column, scratch.weights)
-    guess_normal(engine, ellipsoid, x, d, 1.0, scratch.normal, scratch)
-    crash(engine, tile, place, scratch.normal, scratch)
-    high, pivots = chord_end(engine, tile, place, x, 1.0, tolerance, scratch)
-    if pivots < 0:
-        return 0.0, 0.0, pivots
-    guess_normal(engine, ellipsoid, x, d, -1.0, scratch.normal, scratch)
-    crash(engine, tile, place, scratch.normal, scratch)
-    low, more = chord_end(engine, tile, place, x, -1.0, tolerance, scratch)
-    return low, high, pivots + more if more >= 0 else more
+    low, high, pivots = 0.0, 0.0, 0
+    for half in range(2):
+        sign = 1.0 - 2.0 * half
+        guess_normal(engine, ellipsoid, x, d, sign, scratch.normal, scratch)
+        crash(engine, tile, place, scratch.normal, scratch)
+        end, more = chord_end(engine, tile, place, x, sign, tolerance, scratch)
+        if more < 0:
+            return 0.0, 0.0, more
+        pivots += more
+        if half == 0:
+            high = end
+        else:
+            low = end
+    return low, high, pivots

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from zonodpp._jit import inlined
+from zonodpp._jit import inlined, spliced
 from zonodpp.columns import Floats
 from zonodpp.zonotope.pivots import Scratch, Tile
 from zonodpp.zonotope.products import Engine, tableau_column
 
 
-@inlined
+@spliced
 def drift_of(engine: Engine, tile: Tile, scratch: Scratch) -> float:
     """Largest entry of T E_B - I."""
     column, basis = scratch.column, tile.basis

@@ -2,15 +2,16 @@
 
 Every basis of a linear program with box constraints is dual feasible once each other item rests at
 the bound that its reduced cost asks for. So the method starts from whatever basis is at hand and
-has no phase one. When a coordinate leaves, the ratio test does not stop at the first item whose reduced
-cost vanishes: it flips that item to its other bound and goes on while the dual objective rises.
+has no phase one. When a coordinate leaves, the ratio test does not stop at the first item whose
+reduced cost vanishes: it flips that item to its other bound and goes on while the dual objective
+rises.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import inlined, lean
+from zonodpp._jit import lean, spliced
 from zonodpp.columns import Floats
 from zonodpp.zonotope.pivots import Scratch, Tile, pivot, ratios
 from zonodpp.zonotope.products import Engine, add_column, sum_columns, tableau_column
@@ -19,7 +20,7 @@ FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of 
 OUTSIDE, LOST = -1, -2
 
 
-@inlined
+@spliced
 def locate(engine: Engine, tile: Tile, x: Floats, scratch: Scratch) -> None:
     """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
     T, u, side = tile.T, tile.u, tile.side
@@ -37,7 +38,7 @@ def locate(engine: Engine, tile: Tile, x: Floats, scratch: Scratch) -> None:
         u[p] = total
 
 
-@inlined
+@spliced
 def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
     """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
 

@@ -9,12 +9,14 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._jit import lean
-from zonodpp.columns import Floats, Integers
+from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.inputs import as_items
 from zonodpp.zonotope.factor import refactorise
 from zonodpp.zonotope.long_step import FEASIBLE, OUTSIDE, locate, settle
 from zonodpp.zonotope.pivots import Scratch, Tile, empty_tile, price, scratch_for
 from zonodpp.zonotope.products import Engine, unit_columns
+
+SINGULAR = -3
 
 
 class OutsideError(ValueError):
@@ -22,18 +24,18 @@ class OutsideError(ValueError):
 
 
 @lean
-def _set_basis(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> bool:
+def _begin(
+    engine: Engine, tile: Tile, c: Floats, x: Floats, tolerance: float, scratch: Scratch
+) -> int:
+    """Set up the tile of a basis; if x is given (not empty), go on to the tile that holds it."""
     if not refactorise(engine, tile, scratch):
-        return False
+        return SINGULAR
     price(engine, tile, c, scratch)
-    return True
-
-
-@lean
-def _find(engine: Engine, tile: Tile, x: Floats, tolerance: float, scratch: Scratch) -> int:
+    if x.shape[0] == 0:
+        return 0
     locate(engine, tile, x, scratch)
-    pivots, _ = settle(engine, tile, -1, tolerance, scratch)
-    return pivots
+    result = settle(engine, tile, -1, tolerance, scratch)
+    return int(result[0])
 
 
 def any_basis(engine: Engine) -> Integers:
@@ -61,25 +63,24 @@ def checked_basis(init: Any, engine: Engine) -> Integers:
     return basis
 
 
-def tile_from_basis(engine: Engine, basis: Integers, c: Floats) -> Tile:
-    """Return the tile of a basis in the tiling of the costs c; its point is left at zero."""
+def tile_from_basis(engine: Engine, basis: Integers, c: Floats, x: Floats | None = None) -> Tile:
+    """Return the tile of a basis in the tiling of the costs c, or go on from it to that of x."""
     r, n = len(basis), engine.lengths.size
     tile = empty_tile(r, n)
     tile.basis[:] = basis
     tile.reach[:] = engine.lengths[basis]
-    if not _set_basis(engine, tile, c, scratch_for(r, n)):
-        raise ArithmeticError("the starting basis is numerically singular")
-    return tile
-
-
-def find_tile(engine: Engine, x: Floats, c: Floats, basis: Integers | None = None) -> Tile:
-    """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
-    tile = tile_from_basis(engine, any_basis(engine) if basis is None else basis, c)
     tolerance = FEASIBLE * float(engine.lengths.max())
-    scratch = scratch_for(len(tile.basis), engine.lengths.size)
-    pivots = _find(engine, tile, np.ascontiguousarray(x, dtype=np.float64), tolerance, scratch)
+    point = np.empty(0) if x is None else np.array(x, dtype=np.float64)
+    pivots = _begin(engine, tile, frozen(c), point, tolerance, scratch_for(r, n))
+    if pivots == SINGULAR:
+        raise ArithmeticError("the starting basis is numerically singular")
     if pivots == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
     if pivots < 0:
         raise ArithmeticError("the tile of the point could not be found: A is close to singular")
     return tile
+
+
+def find_tile(engine: Engine, x: Floats, c: Floats, basis: Integers | None = None) -> Tile:
+    """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
+    return tile_from_basis(engine, any_basis(engine) if basis is None else basis, c, x)

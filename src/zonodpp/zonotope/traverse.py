@@ -1,0 +1,68 @@
+"""Every tile along a line, written down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zonodpp._jit import lean
+from zonodpp.columns import Floats, Integers
+from zonodpp.zonotope.factor import refactorise, set_speed
+from zonodpp.zonotope.pivots import REFRESH, Scratch, Tile, cross, next_break, scratch_for
+from zonodpp.zonotope.products import Engine
+
+
+@lean
+def fill_walk(
+    engine: Engine,
+    tile: Tile,
+    d: Floats,
+    carry: Floats,
+    ends: Floats,
+    bases: Integers,
+    log_volumes: Floats,
+    scratch: Scratch,
+) -> int:
+    """Walk along d to the boundary and return the number of tiles, or -1 if the arrays are full.
+
+    ``carry`` holds alpha and the log volume so far; with the tile it says where to go on.
+    """
+    u, v, basis = tile.u, tile.v, tile.basis
+    r = basis.shape[0]
+    for k in range(ends.shape[0]):
+        for p in range(r):
+            bases[k, p] = basis[p]
+        log_volumes[k] = carry[1]
+        length, p = next_break(tile)
+        carry[0] += length
+        ends[k] = carry[0]
+        for i in range(r):
+            u[i] += length * v[i]
+        size, left = cross(engine, tile, p, scratch)
+        if size == 0.0:
+            return k + 1
+        carry[1] += np.log(size * engine.lengths[basis[p]] / engine.lengths[left])
+        if tile.age[0] >= REFRESH:
+            refactorise(engine, tile, scratch)
+            set_speed(tile, d)
+            tile.age[0] = 0
+    return -1
+
+
+def traverse(
+    engine: Engine, tile: Tile, d: Floats, log_volume: float
+) -> tuple[Floats, Integers, Floats]:
+    """Walk from the tile's point along d: where each tile ends, its basis, its log volume."""
+    n, r = engine.lengths.size, len(tile.basis)
+    scratch = scratch_for(r, n)
+    carry = np.array([0.0, log_volume])
+    tile.v[:] = tile.T @ d
+    parts: list[tuple[Floats, Integers, Floats]] = []
+    count = -1
+    while count < 0:
+        room = 4 * n
+        part = (np.empty(room), np.empty((room, r), np.int64), np.empty(room))
+        count = fill_walk(engine, tile, d, carry, *part, scratch)
+        kept = room if count < 0 else count
+        parts.append((part[0][:kept], part[1][:kept], part[2][:kept]))
+    ends, bases, log_volumes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return ends, np.sort(bases, axis=1), log_volumes

@@ -1,0 +1,299 @@
+import dataclasses
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import graphs, matrices, targets, volume_targets
+from law import assert_law, assert_not_law, enumerate_law
+
+from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp.columns import refreeze
+from zonodpp.samplers import exchange
+from zonodpp.samplers.exchange import BARKER, RULES, Basis, prepare, scratch_for
+
+THIN = {"heat-bath": 40, "metropolis": 300, "barker": 600}
+NAMED = {
+    **{f"power 2, {name}": target for name, target in targets().items()},
+    **{f"power 1, {name}": target for name, target in volume_targets(1.0).items()},
+    **{f"power 3, {name}": target for name, target in volume_targets(3.0).items()},
+    "power 0.2, duplicates": VolumeSampling(matrices()["duplicates"][0], power=0.2),
+}
+
+
+def many_items(power):
+    """Enough items for proposals to take the place of row products."""
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(2, 45))
+    A[:, 7] = 0.0
+    A[:, 8] = -2 * A[:, 9]
+    return VolumeSampling(A, power=power, weights=10.0 ** rng.uniform(-2, 2, 45))
+
+
+def run(sampler, draws, thin, seed=0):
+    """Draw from a prepared sampler, for those that the public call does not make."""
+    rng = np.random.default_rng(seed)
+    state = sampler.start(rng, None)
+    subsets = np.empty((draws, sampler.r), np.int32)
+    sampler.advance(state, rng, subsets, np.empty((draws, sampler.tracker.size)), thin)
+    return subsets
+
+
+def transition_matrix(target, rule):
+    """All bases, their probabilities, and the transitions of the rule by its compiled parts."""
+    bases, law = enumerate_law(target)
+    bases, law = bases[law > 0], law[law > 0]
+    index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
+    sampler = prepare(target, rule=rule)
+    scratch = scratch_for(target.r, target.n)
+    P = np.zeros((len(bases), len(bases)))
+    for k, start in enumerate(bases):
+        state = sampler.start(None, start)
+        basis = Basis(*(state[name] for name in Basis._fields))
+        for s, leaving in enumerate(basis.inside):
+            moves = np.zeros(target.n)
+            if rule == "heat-bath":
+                stay, total = exchange.heat_bath_weights(
+                    target.power, sampler.items, basis, s, scratch
+                )
+                moves[:] = scratch.weights[: target.n] / (stay + total)
+            else:
+                code = RULES.index(rule)
+                for t in basis.outside:
+                    ratio = exchange.probability_ratio(target.power, sampler.items, basis, s, t)
+                    moves[t] = exchange.acceptance(code, ratio) / len(basis.outside)
+                moves *= 0.5 if code == BARKER else 1.0
+            for t in np.flatnonzero(moves):
+                end = tuple(sorted({*start.tolist(), int(t)} - {int(leaving)}))
+                if end in index:
+                    P[k, index[end]] += moves[t] / target.r
+                else:
+                    assert moves[t] < 1e-14  # rounding noise, which the walk does not enter
+        P[k, k] += 1 - P[k].sum()
+    return bases, law, P
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", NAMED)
+def test_draws_follow_the_law(name, rule):
+    target = NAMED[name]
+    samples = sample(
+        target, 3000, method="exchange", rule=rule, burn_in=1000, thin=THIN[rule], rng=1
+    )
+    assert_law(samples.subsets, target)
+    assert samples.stats["drifts"] == 0
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
+def test_proposals_follow_the_law(power):
+    target = many_items(power)
+    assert len(prepare(target).items.alias)
+    assert_law(sample(target, 5000, method="exchange", thin=20, rng=2).subsets, target)
+
+
+def test_giving_up_on_proposals_is_exact(monkeypatch):
+    # Nearly all proposals are an item that is already inside, so that most steps give up.
+    monkeypatch.setattr(exchange, "PROPOSALS", 0)
+    weights = np.array([1e12, 1.0, 2.0, 1.0, 3.0, 1.0])
+    target = ProjectionDPP(np.random.default_rng(3).normal(size=(2, 6)), weights=weights)
+    assert len(prepare(target).items.alias)
+    assert_law(sample(target, 5000, method="exchange", thin=20, rng=0).subsets, target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize("name", ["paper", "weighted", "duplicates", "zero columns", "sparse"])
+def test_transitions_are_reversible(name, power, rule):
+    bases, law, P = transition_matrix(volume_targets(power)[name], rule)
+    assert (P >= -1e-15).all()
+    np.testing.assert_allclose(law @ P, law, atol=1e-12)
+    flow = law[:, None] * P
+    np.testing.assert_allclose(flow, flow.T, atol=1e-12)
+    shared = np.array([[len({*a} & {*b}) for b in bases.tolist()] for a in bases.tolist()])
+    one_apart = shared == bases.shape[1] - 1
+    assert (P[one_apart] > 0).all()  # basis exchange: every neighbour can be reached
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_high_powers_do_not_overflow(rule):
+    A, weights = matrices()["weighted"]
+    _, law, P = transition_matrix(VolumeSampling(A, power=400.0, weights=weights), rule)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_allclose(law[:, None] * P, (law[:, None] * P).T, atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["wheel", "parallel", "bridge"])
+def test_transitions_on_graphs_are_reversible(name, rule):
+    _, law, P = transition_matrix(ProjectionDPP.from_graph(graphs()[name], weight="w"), rule)
+    np.testing.assert_allclose(law @ P, law, atol=1e-12)
+    np.testing.assert_allclose(law[:, None] * P, (law[:, None] * P).T, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_walk_makes_the_transitions_enumerated(rule):
+    target = volume_targets(1.0)["weighted"]
+    bases, _, P = transition_matrix(target, rule)
+    subsets = sample(target, 200_000, method="exchange", rule=rule, rng=4).subsets[0]
+    index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
+    at = np.array([index[tuple(row)] for row in subsets.tolist()])
+    counts = np.zeros_like(P)
+    np.add.at(counts, (at[:-1], at[1:]), 1)
+    visits = counts.sum(axis=1, keepdims=True)
+    expected = visits * P
+    assert not counts[P < 1e-15].any()
+    spread = np.sqrt(np.maximum(expected * (1 - P), 1.0))
+    assert (np.abs(counts - expected) / spread).max() < 6
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_wrong_exponent_is_rejected(rule):
+    target = targets()["weighted"]
+    broken = dataclasses.replace(prepare(target, rule=rule), power=1.5)
+    assert_not_law(run(broken, 3000, THIN[rule]), target)
+
+
+def test_uniform_entering_item_is_rejected():
+    target = targets()["gaussian"]
+    broken = dataclasses.replace(prepare(target), power=1e-9)  # all ratios count as one
+    assert_not_law(run(broken, 3000, THIN["heat-bath"]), target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_unweighted_walk_is_rejected(rule):
+    weighted = targets()["graph wheel"]
+    broken = prepare(ProjectionDPP.from_graph(graphs()["wheel"]), rule=rule)
+    assert_not_law(run(broken, 3000, THIN[rule]), weighted)
+
+
+def test_no_acceptance_step_is_rejected():
+    target = targets()["gaussian"]
+    broken = dataclasses.replace(prepare(target, rule="metropolis"), power=1e-9)
+    assert_not_law(run(broken, 3000, THIN["metropolis"]), target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["weighted", "many items", "graph wheel"])
+def test_cutting_into_blocks_changes_nothing(name, rule):
+    target = many_items(2.0) if name == "many items" else targets()[name]
+    sampler = prepare(target, [[0, 1], [2]], rule=rule)
+    whole, pieces = [np.empty((600, target.r), np.int32) for _ in range(2)]
+    tracked, parts = [np.empty((600, 2)) for _ in range(2)]
+    rng = np.random.default_rng(7)
+    sampler.advance(sampler.start(rng, None), rng, whole, tracked, 3)
+    rng = np.random.default_rng(7)
+    state = sampler.start(rng, None)
+    for begin, end in [(0, 1), (1, 130), (130, 131), (131, 600)]:
+        sampler.advance(state, rng, pieces[begin:end], parts[begin:end], 3)
+        sampler, state, rng = pickle.loads(pickle.dumps((sampler, state, rng)))
+        refreeze(sampler)
+    np.testing.assert_array_equal(whole, pieces)
+    np.testing.assert_array_equal(tracked, parts)
+    assert state["counts"][0] == 1800
+    assert name != "weighted" or state["counts"][2] > 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_tracked_is_the_average_over_steps(rule):
+    target = targets()["weighted"]
+    track = [[0], [1, 4], []]
+    options = {"method": "exchange", "rule": rule, "rng": 3, "track": track}
+    every = sample(target, 400, **options)
+    np.testing.assert_array_equal(
+        every.tracked, np.stack([every.contains(S) for S in track], axis=2)
+    )
+    fourth = sample(target, 100, thin=4, **options)
+    np.testing.assert_array_equal(fourth.subsets, every.subsets[:, 3::4])
+    np.testing.assert_allclose(fourth.tracked, every.tracked.reshape(1, 100, 4, 3).mean(axis=2))
+    assert fourth.stats["steps"] == 400
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_sparse_and_dense_agree(rule, power):
+    A, _ = matrices()["sparse"]
+    weights = np.random.default_rng(0).random(9)
+    sparse = VolumeSampling(sp.csc_array(A), power=power, weights=weights)
+    dense = VolumeSampling(A.toarray(), power=power, weights=weights)
+    assert len(prepare(sparse, rule=rule).items.directions.dense) == 0
+    for one, other in zip(
+        transition_matrix(sparse, rule), transition_matrix(dense, rule), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_long_chain_does_not_drift(rule):
+    gaussian = ProjectionDPP(np.random.default_rng(0).normal(size=(11, 64)))
+    for target, bound in ((ProjectionDPP.from_graph(nx.complete_graph(10)), 0.0), (gaussian, 1e-9)):
+        sampler = prepare(target, rule=rule)
+        rng = np.random.default_rng(0)
+        state = sampler.start(rng, None)
+        sampler.advance(state, rng, np.empty((1, target.r), np.int32), np.empty((1, 0)), 1_000_000)
+        D = sampler.items.directions
+        if len(D.dense):
+            block = D.dense[state["inside"]].T
+        else:
+            block = sp.csc_array((D.data, D.indices, D.indptr))[:, state["inside"]].toarray()
+        assert np.abs(state["T"] @ block - np.eye(target.r)).max() <= bound
+        steps, accepted, refactorisations, drifts, tiny = state["counts"]
+        assert steps == 1_000_000
+        assert refactorisations == accepted // (exchange.REFRESH * target.r)
+        assert drifts == tiny == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_tiny_pivots_are_counted_and_do_no_harm(rule):
+    A = np.random.default_rng(2).normal(size=(3, 6))
+    A[:, 5] = A[:, 4] + 1e-10 * A[:, 0]
+    target = VolumeSampling(A, power=0.2)
+    samples = sample(target, 3000, method="exchange", rule=rule, thin=THIN[rule], rng=0)
+    assert samples.stats["tiny pivots"] > 0
+    assert_law(samples.subsets, target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("size", [1, 4])
+def test_nothing_to_exchange(rule, size):
+    target = ProjectionDPP(np.random.default_rng(0).normal(size=(size, size)))
+    samples = sample(target, 50, method="exchange", rule=rule, rng=0)
+    np.testing.assert_array_equal(samples.subsets, [[range(size)] * 50])
+    assert samples.stats["accepted"] == 0
+
+
+def test_starts_are_random_bases():
+    target = targets()["graph wheel"]
+    firsts = sample(target, 1, method="exchange", rule="barker", chains=20, rng=0).subsets
+    assert np.isfinite(target.log_prob(firsts)).all()
+    assert len(np.unique(firsts[:, 0], axis=0)) > 5
+
+
+def test_given_start():
+    target = targets()["weighted"]
+    state = prepare(target).start(None, [5, 0, 3])
+    assert sorted(state["inside"]) == [0, 3, 5]
+    samples = sample(target, 10, method="exchange", init=[[0, 1, 2], [5, 0, 3]], chains=2, rng=0)
+    assert samples.subsets.shape == (2, 10, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "init", "message"),
+    [
+        ("gaussian", [0, 1], r"r = 3 items, got shape \(2,\)"),
+        ("gaussian", [0, 1, 1], "same item twice"),
+        ("gaussian", [0, 1, 8], "from 0 to 7"),
+        ("duplicates", [0, 2, 5], r"\[0, 2, 5\] is not a basis: its 3 columns have rank 2"),
+        ("zero columns", [0, 1, 6], r"items \[6\], whose weight or column is zero"),
+        ("zero weight", [2, 5, 0], r"items \[2, 5\], whose weight or column is zero"),
+        ("graph K4", [0, 1, 3], "is not a basis"),
+    ],
+)
+def test_a_start_that_is_no_basis(name, init, message):
+    with pytest.raises(ValueError, match=message):
+        sample(targets()[name], 5, method="exchange", init=init)
+
+
+def test_unknown_rule():
+    with pytest.raises(ValueError, match="'heat-bath', 'metropolis', 'barker'; got 'gibbs'"):
+        sample(targets()["gaussian"], 5, method="exchange", rule="gibbs")

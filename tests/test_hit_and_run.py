@@ -1,0 +1,290 @@
+"""Zonotope hit-and-run: the law for every option, broken twins, HiGHS on the same points, drift."""
+
+import dataclasses
+import importlib.util
+import inspect
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import cases
+from law import assert_law, assert_not_law
+from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp.samplers import hit_and_run, lines
+from zonodpp.zonotope.oracles import HighsOracle
+
+OPTIONS = {
+    "default": {},
+    "paper": {"preset": "paper"},
+    "whole chord": {"window": np.inf},
+    "short window": {"window": 0.7},
+    "isotropic": {"directions": "isotropic"},
+    "fixed gibbs": {"tiling": "fixed"},
+    "fixed gibbs window": {"tiling": "fixed", "window": 1.0},
+    "fresh metropolis": {"line": "metropolis"},
+    "metropolis window": {"line": "metropolis", "window": 1.0},
+    "full base measure": {"base_measure": "full"},
+    "paper, full base measure": {"preset": "paper", "base_measure": "full"},
+}
+TARGETS = cases.targets()
+
+
+def draw(target, draws=12_000, thin=8, rng=1, **options):
+    return sample(
+        target, draws, method="zonotope", thin=thin, burn_in=200, chains=2, rng=rng, **options
+    )
+
+
+def draw_with(sampler, target, draws=20_000, thin=8, rng=1):
+    """Draw with a prepared (and perhaps altered) sampler."""
+    generator = np.random.default_rng(rng)
+    state = sampler.start(generator, None)
+    subsets = np.empty((draws, target.r), np.int32)
+    sampler.advance(state, generator, subsets, np.empty((draws, sampler.tracker.size)), thin)
+    return subsets
+
+
+def with_long_steps(target, **options):
+    sampler = hit_and_run.prepare(target, preset="paper", **options)
+    return dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=True))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_law_of_the_default(name):
+    assert_law(draw(TARGETS[name]).subsets, TARGETS[name])
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 3.0])
+def test_law_for_every_option_and_power(power, options):
+    A, q = cases.matrices()["weighted"]
+    target = VolumeSampling(A, power=power, weights=q)
+    assert_law(draw(target, thin=15, **options).subsets, target)
+
+
+@pytest.mark.parametrize(
+    "name", ["duplicates", "zero columns", "sure item", "sparse", "graph bridge", "graph parallel"]
+)
+def test_law_of_the_paper_on_degenerate_input(name):
+    assert_law(draw(TARGETS[name], thin=20, preset="paper").subsets, TARGETS[name])
+
+
+@pytest.mark.parametrize("name", ["gaussian", "weighted", "duplicates", "graph wheel", "sparse"])
+def test_law_of_the_paper_by_long_steps(name):
+    sampler = with_long_steps(TARGETS[name])
+    assert_law(draw_with(sampler, TARGETS[name], thin=20), TARGETS[name])
+
+
+class TestBrokenTwins:
+    """Each is a plausible mistake, and the same check must see it."""
+
+    target = TARGETS["weighted"]
+
+    def twin(self, sampler, **rule):
+        broken = dataclasses.replace(sampler, rule=sampler.rule._replace(**rule))
+        assert_not_law(draw_with(broken, self.target), self.target)
+
+    def test_no_acceptance_step(self):
+        sampler = hit_and_run.prepare(self.target, preset="paper")
+        self.twin(sampler, exponent=0.0, mass=np.ones(self.target.n))
+
+    def test_no_acceptance_step_by_long_steps(self):
+        self.twin(with_long_steps(self.target), exponent=0.0, mass=np.ones(self.target.n))
+
+    def test_density_to_the_power_p(self):
+        self.twin(hit_and_run.prepare(self.target), exponent=2.0)
+
+    def test_weights_forgotten_in_the_density(self):
+        sampler = hit_and_run.prepare(self.target, base_measure="full")
+        self.twin(sampler, mass=np.ones(self.target.n))
+
+    def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
+        placed = "ahead *= rng.random()"
+        source = inspect.getsource(lines)
+        assert placed in source
+        path = tmp_path / "broken_lines.py"
+        path.write_text(source.replace(placed, "ahead *= 1.0"))
+        spec = importlib.util.spec_from_file_location("broken_lines", path)
+        broken = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "broken_lines", broken)
+        spec.loader.exec_module(broken)
+        monkeypatch.setattr(hit_and_run, "run_by_walk", broken.run_by_walk)
+        # One sided moves cannot come back: the window shows it, whole chords would not.
+        sampler = hit_and_run.prepare(self.target, window=1.0, tiling="fixed")
+        assert_not_law(draw_with(sampler, self.target), self.target)
+
+
+def k10(rng=0):
+    graph = nx.complete_graph(10)
+    weights = np.random.default_rng(rng).random(45)
+    for (u, v), w in zip(graph.edges, weights, strict=True):
+        graph[u][v]["w"] = w
+    return ProjectionDPP.from_graph(graph, weight="w")
+
+
+def trajectory(sampler, steps, rng=0):
+    """Yield (x, basis) after each step, in the coordinates of the scaled columns of A."""
+    generator = np.random.default_rng(rng)
+    state = sampler.start(generator, None)
+    subset = np.empty((1, len(sampler.rule.factor)), np.int32)
+    for _ in range(steps):
+        sampler.advance(state, generator, subset, np.empty((1, 0)), 1)
+        yield state["x"].copy(), set(subset[0].tolist())
+
+
+@pytest.mark.parametrize("long_steps", [False, True])
+@pytest.mark.parametrize("name", ["gaussian", "weighted", "graph wheel", "K10", "5 x 30"])
+def test_paper_tiles_are_those_of_highs(name, long_steps):
+    if name == "K10":
+        target = k10()
+    elif name == "5 x 30":
+        target = ProjectionDPP(np.random.default_rng(3).normal(size=(5, 30)))
+    else:
+        target = TARGETS[name]
+    c = np.random.default_rng(5).normal(size=target.n)
+    sampler = hit_and_run.prepare(target, preset="paper", c=c)
+    sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
+    scaled = target.A if target.weights is None else target.A * np.sqrt(
+        target.weights / target.weights.max()
+    )
+    oracle = HighsOracle(scaled, c)
+    for x, basis in trajectory(sampler, 60):
+        y = oracle.solve(x)
+        inside = set(np.flatnonzero((y > 1e-9) & (y < 1 - 1e-9)).tolist())
+        assert inside == basis
+
+
+def test_a_million_steps_do_not_drift():
+    target = k10()
+    sampler = hit_and_run.prepare(target, preset="paper")
+    rng = np.random.default_rng(0)
+    state = sampler.start(rng, None)
+    subsets = np.empty((1, target.r), np.int32)
+    sampler.advance(state, rng, subsets, np.empty((1, 0)), 1_000_000)
+    lengths = sampler.engine.lengths
+    y = np.where(state["side"] < 0, lengths, 0.0)
+    y[state["basis"]] = state["u"]
+    unit = hit_and_run.unit_columns(sampler.engine)
+    assert np.abs(unit @ y - state["x"]).max() < 1e-9
+    assert (y >= -1e-9).all()
+    assert (y <= lengths + 1e-9).all()
+    counts = dict(zip(sampler.counters, state["counts"], strict=True))
+    assert counts["steps"] == 1_000_000
+    assert counts["drifts"] == counts["lost tiles"] == 0
+    assert counts["refactorisations"] > 0
+
+
+def test_a_lost_tile_is_found_again_and_counted():
+    target = TARGETS["gaussian"]
+    sampler = hit_and_run.prepare(target, preset="paper")
+    rng = np.random.default_rng(0)
+    state = sampler.start(rng, None)
+    y = rng.random(target.n)
+    state["x"][:] = target.A @ y  # somewhere else than the tile says
+    state["age"][0] = 10**6
+    subsets = np.empty((5, target.r), np.int32)
+    sampler.advance(state, rng, subsets, np.empty((5, 0)), 1)
+    counts = dict(zip(sampler.counters, state["counts"], strict=True))
+    assert counts["lost tiles"] == 1
+    assert counts["steps"] == 5
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"window": 0.5}])
+def test_cutting_into_blocks_changes_nothing(options):
+    target = TARGETS["graph wheel"]
+    sampler = hit_and_run.prepare(target, [[0, 1]], **options)
+
+    def run(cuts):
+        rng = np.random.default_rng(4)
+        state = sampler.start(rng, None)
+        subsets, tracked = np.empty((300, target.r), np.int32), np.empty((300, 1))
+        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+            sampler.advance(state, rng, subsets[start:stop], tracked[start:stop], 2)
+        return subsets, tracked
+
+    whole, pieces = run([0, 300]), run([0, 1, 7, 100, 300])
+    assert np.array_equal(whole[0], pieces[0])
+    assert np.array_equal(whole[1], pieces[1])
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_averages_along_the_line_estimate_inclusion(options):
+    target = TARGETS["weighted"]
+    sets = [[0], [1, 2], [3, 4, 6]]
+    samples = draw(target, draws=8000, thin=5, track=sets, **options)
+    exact = [float(target.inclusion(S)) for S in sets]
+    assert np.allclose(samples.tracked.mean(axis=(0, 1)), exact, atol=0.02)
+    # The average carries more information than the presence of the set itself.
+    present = np.stack([samples.contains(S) for S in sets], axis=2)
+    assert (samples.tracked.var(axis=1) <= present.var(axis=1) + 1e-3).all()
+
+
+def test_averages_by_long_steps():
+    target = TARGETS["weighted"]
+    sampler = hit_and_run.prepare(target, [[1, 2]], preset="paper")
+    sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=True))
+    rng = np.random.default_rng(0)
+    tracked = np.empty((20_000, 1))
+    state = sampler.start(rng, None)
+    sampler.advance(state, rng, np.empty((20_000, target.r), np.int32), tracked, 4)
+    assert tracked.mean() == pytest.approx(float(target.inclusion([1, 2])), abs=0.02)
+
+
+def test_a_sparse_target_stays_sparse():
+    graph = nx.grid_2d_graph(6, 6)
+    target = ProjectionDPP.from_graph(graph)
+    sampler = hit_and_run.prepare(target)
+    assert sampler.engine.rows.shape == (35, 0)
+    samples = sample(target, 50, method="zonotope", rng=0, track=[[0, 1]])
+    for edges in samples.subsets[0]:
+        assert nx.is_tree(nx.Graph([target.labels[e] for e in edges]))
+
+
+def test_long_steps_are_chosen_when_chords_are_long():
+    rng = np.random.default_rng(0)
+    assert hit_and_run.prepare(ProjectionDPP(rng.normal(size=(5, 400))), preset="paper").rule.long_steps
+    assert not hit_and_run.prepare(ProjectionDPP(rng.normal(size=(5, 40))), preset="paper").rule.long_steps
+
+
+def test_the_window_shrinks_with_the_number_of_items():
+    rng = np.random.default_rng(0)
+    few = hit_and_run.prepare(ProjectionDPP(rng.normal(size=(4, 8)))).rule.window
+    many = hit_and_run.prepare(ProjectionDPP(rng.normal(size=(4, 300)))).rule.window
+    assert many < 2.0 < few
+
+
+def test_start_from_a_given_basis():
+    target = TARGETS["gaussian"]
+    sampler = hit_and_run.prepare(target, preset="paper")
+    state = sampler.start(np.random.default_rng(0), [5, 1, 3])
+    assert sorted(state["basis"].tolist()) == [1, 3, 5]
+    samples = draw(target, init=[5, 1, 3])
+    assert_law(samples.subsets, target)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"line": "exact"}, "line must be one of 'gibbs', 'metropolis'; got 'exact'"),
+        ({"directions": 3}, "directions must be one of"),
+        ({"tiling": "new"}, "tiling must be one of"),
+        ({"base_measure": "half"}, "base_measure must be one of"),
+        ({"preset": "icml"}, "preset must be one of 'paper'; got 'icml'"),
+        ({"window": -1.0}, "window must be a positive finite number"),
+        ({"c": np.ones(8)}, "pass tiling='fixed' or preset='paper'"),
+        ({"c": np.ones(3), "preset": "paper"}, "one entry for each of the 8 items"),
+        ({"c": np.full(8, np.nan), "preset": "paper"}, "c must be finite"),
+        ({"init": [0, 1]}, "init must hold r = 3 items"),
+        ({"init": [0, 1, 99]}, "item indices from 0 to 7"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        sample(TARGETS["gaussian"], 1, method="zonotope", **options)
+
+
+def test_an_initial_set_that_is_no_basis():
+    with pytest.raises(ValueError, match="not a basis"):
+        sample(TARGETS["duplicates"], 1, method="zonotope", init=[0, 5, 1])

@@ -1,0 +1,414 @@
+"""The front door: seeds, chains, executors, budgets, interrupts, progress."""
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cases import targets
+from law import enumerate_law
+
+from zonodpp import ProjectionDPP, sample
+from zonodpp import chains as chains_module
+from zonodpp.chains import Chain, Plan, Store, run_chains
+from zonodpp.progress import Progress
+from zonodpp.samplers import exact
+
+TARGETS = targets()
+TARGET = TARGETS["gaussian"]
+MANY = 2_000_000  # more draws than any test waits for
+LARGER = ProjectionDPP(np.random.default_rng(0).normal(size=(10, 200)))
+
+
+def draws(*args, **options):
+    return sample(*args, method="exact", **options).subsets
+
+
+# Seeds.
+
+
+def test_same_seed_same_draws():
+    assert np.array_equal(draws(TARGET, 50, rng=1), draws(TARGET, 50, rng=1))
+    assert not np.array_equal(draws(TARGET, 50, rng=1), draws(TARGET, 50, rng=2))
+    assert not np.array_equal(draws(TARGET, 50), draws(TARGET, 50))
+
+
+@pytest.mark.parametrize("algorithm", ["rejection", "chain-rule"])
+def test_number_of_workers_does_not_change_draws(algorithm):
+    one, four = (
+        draws(LARGER, 700, rng=3, chains=5, workers=workers, algorithm=algorithm)
+        for workers in (1, 4)
+    )
+    assert np.array_equal(one, four)
+
+
+def test_more_draws_begin_with_the_same():
+    assert np.array_equal(draws(TARGET, 500, rng=1)[:, :50], draws(TARGET, 50, rng=1))
+
+
+def test_chains_differ_and_do_not_depend_on_their_number():
+    four = draws(TARGET, 50, rng=1, chains=4)
+    assert np.array_equal(four[:2], draws(TARGET, 50, rng=1, chains=2))
+    for i, j in combinations(range(4), 2):
+        assert not np.array_equal(four[i], four[j])
+
+
+@pytest.mark.parametrize("algorithm", ["rejection", "chain-rule"])
+def test_slices_do_not_change_draws(monkeypatch, algorithm):
+    expected = draws(LARGER, 600, rng=4, chains=3, algorithm=algorithm)
+    for block, turn in ((1e-9, 1e-9), (1e-4, 1e-3), (10.0, 10.0)):
+        monkeypatch.setattr(chains_module, "BLOCK", block)
+        monkeypatch.setattr(chains_module, "THREAD_SLICE", turn)
+        again = draws(LARGER, 600, rng=4, chains=3, workers=2, algorithm=algorithm)
+        assert np.array_equal(again, expected)
+
+
+def test_other_processes_draw_the_same():
+    expected = sample(TARGETS["sparse"], 300, rng=5, chains=3, track=[[0, 1]], method="exact")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        found = sample(
+            TARGETS["sparse"], 300, rng=5, chains=3, track=[[0, 1]], method="exact", executor=pool
+        )
+        assert np.array_equal(found.subsets, expected.subsets)
+        assert np.array_equal(found.tracked, expected.tracked)
+        assert np.array_equal(found.stats["proposals"], expected.stats["proposals"])
+        # What travelled is compiled for the same read-only arrays: nothing to compile there.
+        assert pool.submit(signatures).result() <= 1
+
+
+def signatures():
+    """Number of versions of the kernel that this process has compiled or loaded."""
+    return len(exact.draw_by_rejection.signatures)
+
+
+def test_threads_of_ones_own_draw_the_same():
+    with ThreadPoolExecutor(2) as pool:
+        assert np.array_equal(
+            draws(LARGER, 200, rng=6, chains=3, executor=pool),
+            draws(LARGER, 200, rng=6, chains=3),
+        )
+        assert pool.submit(int, 1).result() == 1  # still open
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: 7,
+        lambda: [1, 2, 3],
+        lambda: np.random.SeedSequence(7),
+        lambda: np.random.PCG64(7),
+        lambda: np.random.default_rng(7),
+        lambda: np.random.Generator(np.random.Philox(7)),
+        lambda: np.random.RandomState(7),
+    ],
+)
+def test_rng_is_anything_numpy_takes(make):
+    assert np.array_equal(
+        draws(TARGET, 30, rng=make(), chains=2), draws(TARGET, 30, rng=make(), chains=2)
+    )
+
+
+def test_a_generator_goes_on_from_call_to_call():
+    rng = np.random.default_rng(7)
+    first, second = draws(TARGET, 30, rng=rng), draws(TARGET, 30, rng=rng)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(first, draws(TARGET, 30, rng=7))
+
+
+def test_global_random_state_is_not_touched():
+    np.random.seed(0)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    draws(TARGET, 10)
+    assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+# The result.
+
+
+def test_shape_type_and_order():
+    samples = sample(TARGET, 40, rng=0, chains=3)
+    assert samples.subsets.shape == (3, 40, 3)
+    assert np.issubdtype(samples.subsets.dtype, np.integer)
+    assert (np.diff(samples.subsets, axis=2) > 0).all()
+    assert samples.tracked.shape == (3, 40, 0)
+    assert samples.target is TARGET
+    assert samples.method == "exact"
+    assert (samples.stats["draws"] == 40).all()
+    assert (samples.stats["seconds"] > 0).all()
+
+
+def test_thousand_draws_by_default():
+    assert sample(TARGET, rng=0).subsets.shape == (1, 1000, 3)
+
+
+def test_burn_in_and_thin_leave_independent_draws_alone():
+    assert np.array_equal(draws(TARGET, 20, rng=0, burn_in=100, thin=7), draws(TARGET, 20, rng=0))
+
+
+def test_estimates_agree_with_the_target():
+    samples = sample(TARGET, 5000, rng=1, chains=4)
+    error = np.sqrt(TARGET.marginals() * (1 - TARGET.marginals()) / 20_000)
+    assert (np.abs(samples.marginals() - TARGET.marginals()) < 4.5 * error).all()
+    assert samples.inclusion([0, 1]) == pytest.approx(TARGET.inclusion([0, 1]), abs=0.015)
+
+
+# Independent thinning keeps a DPP.
+
+
+@pytest.mark.parametrize("size", [0.6, 1.5, 3])
+def test_thinned_draws_follow_the_scaled_kernel(size):
+    """P(S in thinned) = (size / r)^|S| det K_S, the DPP with kernel (size / r) K."""
+    N = 40_000
+    thinned = sample(TARGET, N // 2, rng=2, chains=2).thinned(size, rng=3)
+    bases, law = enumerate_law(TARGET)
+    keep = size / TARGET.r
+    for k in (1, 2, 3):
+        for S in combinations(range(TARGET.n), k):
+            p = keep**k * law[np.isin(bases, S).sum(axis=1) == k].sum()
+            spread = np.sqrt(max(p * (1 - p), 1e-9) / N)
+            assert abs(thinned.inclusion(S) - p) < 5 * spread + 1e-12
+    sizes = thinned.sizes.ravel()
+    assert abs(sizes.mean() - size) <= 5 * np.sqrt(size * (1 - keep) / N)
+    binomial = [1, 3, 3, 1] * keep ** np.arange(4) * (1 - keep) ** np.arange(3, -1, -1)
+    assert np.bincount(sizes, minlength=4) / N == pytest.approx(binomial, abs=0.015)
+
+
+def test_thinning_that_drops_together_would_be_seen():
+    """Keeping or dropping whole draws has the right marginals and the wrong pairs."""
+    subsets = draws(TARGET, 20_000, rng=2)
+    whole = subsets[:, np.random.default_rng(0).random(20_000) < 0.5]
+    p = 0.25 * TARGET.inclusion([0, 4])
+    share = ((whole == 0).any(axis=2) & (whole == 4).any(axis=2)).sum() / 20_000
+    assert abs(share - p) > 5 * np.sqrt(p * (1 - p) / 20_000)
+
+
+def test_thinned_rows_are_ascending_and_filled_up():
+    thinned = sample(TARGET, 200, rng=0).thinned(1.5, rng=1)
+    for row, size in zip(thinned.subsets[0], thinned.sizes[0], strict=True):
+        assert (row[size:] == -1).all()
+        assert (np.diff(row[:size]) > 0).all()
+    assert np.array_equal(thinned.subsets, sample(TARGET, 200, rng=0).thinned(1.5, rng=1).subsets)
+
+
+# Time budget.
+
+
+def test_seconds_return_chains_of_equal_length():
+    begun = time.perf_counter()
+    samples = sample(LARGER, seconds=0.3, chains=5, workers=2, rng=0)
+    elapsed = time.perf_counter() - begun
+    assert 0.2 < elapsed < 10
+    assert samples.subsets.shape[0] == 5
+    assert samples.subsets.shape[1] > 1
+    assert samples.tracked.shape[:2] == samples.subsets.shape[:2]
+    expected = draws(LARGER, samples.subsets.shape[1], chains=5, rng=0)
+    assert np.array_equal(samples.subsets, expected)
+
+
+def test_draws_and_seconds_together_stop_at_the_first():
+    assert sample(TARGET, 20, seconds=60, rng=0, chains=2).subsets.shape == (2, 20, 3)
+    begun = time.perf_counter()
+    samples = sample(LARGER, MANY, seconds=0.2, rng=0)
+    assert time.perf_counter() - begun < 10
+    assert 0 < samples.subsets.shape[1] < MANY
+
+
+@pytest.mark.parametrize("pool", [None, ThreadPoolExecutor])
+def test_every_chain_has_its_turn_however_short_the_time(pool):
+    with pool(1) if pool else ThreadPoolExecutor(1) as own:
+        executor = own if pool else None
+        samples = sample(LARGER, seconds=1e-9, chains=12, rng=0, executor=executor, workers=1)
+    assert samples.subsets.shape[1] > 0
+    expected = draws(LARGER, samples.subsets.shape[1], chains=12, rng=0)
+    assert np.array_equal(samples.subsets, expected)
+
+
+def test_waiting_for_the_last_slices_does_not_spin(monkeypatch):
+    """Once the time is up, Python sleeps until each running slice is back."""
+    calls = []
+    sampler = Fake(pause=0.3)
+    run(sampler, chains=2, draws=None, seconds=0.05, after_slice=lambda: calls.append(1))
+    assert len(calls) < 20
+
+
+def test_time_that_passes_in_burn_in_gives_a_warning(monkeypatch):
+    monkeypatch.setattr(
+        "zonodpp.sampling.prepare", lambda *args: Fake(pause=0.05, independent=False)
+    )
+    with pytest.warns(UserWarning, match=r"no draws: seconds=0.1 .* 1000 steps of burn-in"):
+        samples = sample(TARGET, seconds=0.1, burn_in=1000, rng=0)
+    assert samples.subsets.shape == (1, 0, 3)
+
+
+# Interrupts and failures.
+
+
+class Fake:
+    """A sampler that counts, sleeps, and fails when told to."""
+
+    counters = ("draws",)
+
+    def __init__(self, *, pause=0.0, fail_after=None, independent=True):
+        self.pause = pause
+        self.fail_after = fail_after
+        self.independent = independent
+        self.tracker = exact.SetTracker.of(None, 8)
+
+    def start(self, rng, init):
+        return {"counts": np.zeros(1, np.int64)}
+
+    def advance(self, state, rng, subsets, tracked, thin):
+        time.sleep(self.pause)
+        if self.fail_after is not None and state["counts"][0] >= self.fail_after:
+            raise ArithmeticError("a chain failed")
+        subsets[:] = state["counts"][0] + np.arange(len(subsets))[:, None]
+        state["counts"][0] += len(subsets)
+
+
+def run(sampler, *, chains, draws, **options):
+    runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(chains)]
+    plan = Plan(draws, 1, 3, 0)
+    store = Store(plan, chains)
+    run_chains(sampler, runs, plan, store, **options)
+    return store
+
+
+def test_interrupt_returns_what_was_drawn():
+    def stop_after_a_while(progress):
+        if progress.drawn > 500:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match=r"interrupted: returning the \d+ draws made so far"):
+        samples = sample(LARGER, MANY, chains=3, workers=2, rng=0, progress=stop_after_a_while)
+    assert samples.subsets.shape[0] == 3
+    length = samples.subsets.shape[1]
+    assert 0 < length < MANY
+    assert np.array_equal(samples.subsets, draws(LARGER, length, chains=3, rng=0))
+
+
+def test_ctrl_c_while_waiting():
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    begun = time.perf_counter()
+    timer.start()
+    with pytest.warns(UserWarning, match="interrupted"):
+        samples = sample(LARGER, MANY, chains=2, rng=0)
+    assert time.perf_counter() - begun < 10
+    assert 0 < samples.subsets.shape[1] < MANY
+
+
+def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
+    """Processes get Ctrl-C too; their KeyboardInterrupt comes back instead of draws."""
+
+    class Stopped(Fake):
+        def advance(self, state, rng, subsets, tracked, thin):
+            super().advance(state, rng, subsets, tracked, thin)
+            if state["counts"][0] > 200:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(chains_module, "REMOTE_SLICE", 0.004)
+    sampler = Stopped(pause=0.001)
+    runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
+    plan = Plan(10**6, 1, 3, 0)
+    store = Store(plan, 2)
+    with ThreadPoolExecutor(2) as pool, pytest.raises(chains_module.Interrupted):
+        run_chains(sampler, runs, plan, store, executor=pool)
+    subsets, _ = store.cut()
+    assert 0 < subsets.shape[1] <= 200
+    assert np.array_equal(subsets[1, :, 0], np.arange(subsets.shape[1]))
+
+
+def test_failure_in_a_chain_comes_out():
+    begun = time.perf_counter()
+    for executor in (None, ThreadPoolExecutor(2)):
+        with pytest.raises(ArithmeticError, match="a chain failed"):
+            run(Fake(pause=0.001, fail_after=30), chains=3, draws=10**6, executor=executor)
+    assert time.perf_counter() - begun < 10
+
+
+def test_failure_in_a_kernel_comes_out(monkeypatch):
+    def fail(*args):
+        raise ArithmeticError("no")
+
+    monkeypatch.setattr(exact, "draw_by_rejection", fail)
+    with pytest.raises(ArithmeticError, match="no"):
+        sample(TARGET, 10, rng=0, chains=4)
+
+
+def test_failure_in_progress_comes_out():
+    def fail(progress):
+        raise LookupError("in progress")
+
+    with pytest.raises(LookupError, match="in progress"):
+        sample(LARGER, MANY, chains=2, rng=0, progress=fail)
+
+
+def test_store_grows_and_cuts():
+    store = run(Fake(), chains=2, draws=None, seconds=0.05)
+    subsets, tracked = store.cut()
+    length = subsets.shape[1]
+    assert length == store.filled.min()
+    assert tracked.shape == (2, length, 0)
+    assert np.array_equal(subsets[0, :, 0], np.arange(length))
+
+
+# Progress.
+
+
+def test_progress_is_reported():
+    reports = []
+    samples = sample(LARGER, 20_000, rng=0, chains=2, progress=reports.append)
+    assert reports
+    assert all(isinstance(report, Progress) for report in reports)
+    drawn = [report.drawn for report in reports]
+    assert drawn == sorted(drawn)
+    assert drawn[-1] == samples.subsets.shape[0] * samples.subsets.shape[1] == reports[-1].total
+    assert reports[-1].share == 1.0
+    assert reports[-1].remaining == 0.0
+    assert reports[-1].steps_per_second > 0
+    assert "40,000/40,000 draws" in reports[-1].line()
+
+
+def test_progress_of_a_timed_run_has_no_total():
+    reports = []
+    sample(LARGER, seconds=0.3, rng=0, progress=reports.append)
+    assert reports[-1].total is None
+    assert 0 < reports[-1].share <= 1
+    assert "s left" in reports[-1].line()
+
+
+def test_bar_is_drawn_and_wiped(capsys):
+    sample(LARGER, seconds=0.9, rng=0, progress=True)
+    shown = capsys.readouterr().err
+    assert "[#" in shown
+    assert "steps/s" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_no_bar_where_nobody_looks(capsys):
+    sample(LARGER, seconds=0.7, rng=0)
+    sample(LARGER, seconds=0.7, rng=0, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_import_is_light_and_pipes_stay_silent():
+    program = (
+        "import sys, zonodpp\n"
+        "target = zonodpp.ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])\n"
+        "zonodpp.sample(target, seconds=0.7, rng=0)\n"
+        "heavy = {'matplotlib', 'sklearn', 'networkx', 'pandas', 'arviz', 'dask', 'cvxopt'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert done.stderr == ""
