@@ -12,6 +12,7 @@ import pytest
 import cases
 from law import assert_law, assert_not_law
 from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp.columns import frozen
 from zonodpp.samplers import hit_and_run, lines
 from zonodpp.zonotope.oracles import HighsOracle
 
@@ -88,17 +89,17 @@ class TestBrokenTwins:
 
     def test_no_acceptance_step(self):
         sampler = hit_and_run.prepare(self.target, preset="paper")
-        self.twin(sampler, exponent=0.0, mass=np.ones(self.target.n))
+        self.twin(sampler, exponent=0.0, mass=frozen(np.ones(self.target.n)))
 
     def test_no_acceptance_step_by_long_steps(self):
-        self.twin(with_long_steps(self.target), exponent=0.0, mass=np.ones(self.target.n))
+        self.twin(with_long_steps(self.target), exponent=0.0, mass=frozen(np.ones(self.target.n)))
 
     def test_density_to_the_power_p(self):
         self.twin(hit_and_run.prepare(self.target), exponent=2.0)
 
     def test_weights_forgotten_in_the_density(self):
         sampler = hit_and_run.prepare(self.target, base_measure="full")
-        self.twin(sampler, mass=np.ones(self.target.n))
+        self.twin(sampler, mass=frozen(np.ones(self.target.n)))
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
         placed = "ahead *= rng.random()"

@@ -12,9 +12,9 @@ change.
     The same without staying, accepted with min(1, x).
 ``heat-bath``
     s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. For p = 2 this is the down-up
-    walk (Anari, Liu, Oveis Gharan, Vinzant 2021). With few items the weights of all t come from one
-    row product. With many, t is proposed in proportion to f_t^p and taken with the share
-    |cos(T_s, d_t)|^p: for p = 2 about r proposals, whatever n is.
+    walk (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to date;
+    in large ones t is proposed in proportion to f_t^p and taken with the share |cos(T_s, d_t)|^p,
+    for p = 2 about r proposals whatever n is; a sparse A takes one sparse row product.
 """
 
 from __future__ import annotations
@@ -40,50 +40,53 @@ from zonodpp.targets import VolumeSampling
 RULES = ("heat-bath", "metropolis", "barker")
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 REFRESH = 20  # changes of T for each of its rows until it is computed anew: a tenth of the work
-DRIFT = 1e-9  # entries of T D_B - I beyond this are counted as drift
-ZERO = 1e-12  # |cos(T_s, d_t)| that is taken for rounding noise: t depends on B - s
-SMALL = 1e-8  # ... before which T is computed anew, to be divided by it
-PROPOSALS = 10  # items for each expected proposal from which on proposals beat a row product
+DRIFT = 1e-9  # changes of T by that beyond this are counted as drift
+ZERO = 1e-12  # pivots, relative to their row, that are taken for rounding noise: t depends on B - s
+SMALL = 1e-8  # ... and those before which T is computed anew
+FULL = 4096  # entries of T D that are worth keeping: what fits into the fastest cache
 BLOCK = 8  # weights summed together
+WIDTH = 16  # items are filled up to a multiple of this, which is what loops take at once
 
 
 class Items(NamedTuple):
     """The items: weighted column j of A is ``factors[j]`` times direction j.
 
-    ``rows`` has the rows of the directions, laid out like columns, for row products, and ``alias``
-    the table from which items are proposed; what the rule does not need is empty. Rows and factors
-    are filled up with zeros: rows to a multiple of four, items to whole blocks.
+    Tableaus are T times ``frame``: the identity, or all directions if ``full``. ``rows`` has the
+    rows of sparse directions, laid out like columns; ``alias`` the table from which items are
+    proposed. What the walk does not need is empty.
     """
 
     directions: Columns
     rows: Columns
     factors: Floats
     alias: Floats
+    frame: Floats
+    full: bool
 
 
 class Basis(NamedTuple):
     """A basis, changed in place.
 
-    Item ``inside[k]`` has ``place`` k and row k of T; item ``outside[k]`` has place -1 - k.
+    Item ``inside[k]`` has ``place`` k and row k of the tableau; ``outside[k]`` has place -1 - k.
     """
 
     inside: Integers
     outside: Integers
     place: Integers
-    free: Floats  # (n in whole blocks,) factors of the items outside, zero for those inside
-    T: Floats
-    age: Integers  # (1,) rank-one changes since T was computed from the basis
+    tableau: Floats
+    age: Integers  # (1,) rank-one changes since the tableau was computed from the basis
 
 
 class Scratch(NamedTuple):
     """Room for rows, columns and sums, so that kernels allocate nothing."""
 
-    weights: Floats  # (n in whole blocks,)
-    sums: Floats  # (blocks,)
+    weights: Floats  # (n filled up,)
+    sums: Floats  # (blocks,) running
+    matrix: Floats  # like the tableau
+    row: Floats  # like a row of it
     column: Floats  # (r,)
-    row: Floats  # (r + 3,), zeros at the end
     nonzero: Integers  # (r,)
-    former: Integers  # (r,)
+    owner: Integers  # (r,)
     ordered: NDArray[np.int32]  # (r,) the basis, ascending
     others: NDArray[np.int32]  # (r + 1,), -1 in front
 
@@ -108,9 +111,10 @@ class Exchange:
         place = np.empty(self.n, np.int64)
         place[inside] = np.arange(self.r)
         place[outside] = -1 - np.arange(self.n - self.r)
-        free = self.items.factors.copy()
-        free[inside] = 0.0
-        basis = Basis(inside, outside, place, free, T, np.zeros(1, np.int64))
+        tableau = T @ self.items.frame
+        if self.items.full:
+            tableau[:, inside] = np.eye(self.r)
+        basis = Basis(inside, outside, place, tableau, np.zeros(1, np.int64))
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(
@@ -123,7 +127,7 @@ class Exchange:
     ) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         basis = Basis(*(state[name] for name in Basis._fields))
-        scratch = scratch_for(self.r, self.n)
+        scratch = scratch_for(self.items)
         scratch.ordered[:] = np.sort(basis.inside)
         walk(
             rng,
@@ -180,10 +184,10 @@ class Exchange:
 
     def _choose(self, candidates: Integers, least: float) -> tuple[Integers, Floats, int]:
         """Return the first independent items among candidates, T, and how many there are."""
-        inside, T = np.empty(self.r, np.int64), np.empty((self.r, self.r))
-        scratch = scratch_for(self.r, self.n)
-        placed = invert(self.items.directions, candidates, least, inside, T, scratch)
-        return inside, T, placed
+        plain = self.items._replace(frame=frozen(np.eye(self.r)), full=False)
+        scratch = scratch_for(plain)
+        placed = invert(plain, candidates, least, scratch)
+        return scratch.owner, scratch.matrix, placed
 
 
 def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = None) -> Exchange:
@@ -192,32 +196,39 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     r, n, p = target.r, target.n, target.power
     sparse = sp.issparse(target.A)
     D, factors = _sparse_directions(target) if sparse else _white_directions(target)
-    rows, alias = columns_of(np.empty((0, 0))), np.empty((0, 2))
-    if rule == "heat-bath":
-        # Were directions spread evenly, 1 / E|cos|^p proposals would be expected.
-        logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
-        expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))
-        if sparse:
-            rows = columns_of(D.T)
-        elif n < PROPOSALS * expected:
-            rows = columns_of(np.pad(D, ((0, -r % 4), (0, -n % BLOCK))).T)
-        else:
-            alias = alias_table((factors / factors.max()) ** p)
-    items = Items(columns_of(D), rows, frozen(np.pad(factors, (0, -n % BLOCK))), frozen(alias))
+    factors = factors / factors.max()
+    filled = -(-n // WIDTH) * WIDTH
+    full = rule == "heat-bath" and r * filled <= FULL
+    frame = np.eye(r)
+    if full:
+        frame = np.zeros((r, filled))
+        frame[:, :n] = D.toarray() if sp.issparse(D) else D
+    by_row = rule == "heat-bath" and sparse and not full
+    by_proposals = rule == "heat-bath" and not sparse and not full
+    items = Items(
+        directions=columns_of(D),
+        rows=columns_of(D.T if by_row else np.empty((0, 0))),
+        factors=frozen(np.pad(factors, (0, filled - n))),
+        alias=frozen(alias_table(factors**p) if by_proposals else np.empty((0, 2))),
+        frame=frozen(frame),
+        full=full,
+    )
     return Exchange(rule, p, n, r, items, SetTracker.of(track, n))
 
 
-def scratch_for(r: int, n: int) -> Scratch:
+def scratch_for(items: Items) -> Scratch:
     """Allocate scratch."""
-    blocks = -(-n // BLOCK)
+    r, width = items.frame.shape
+    filled = items.factors.shape[0]
     return Scratch(
-        weights=np.zeros(blocks * BLOCK),
-        sums=np.zeros(blocks),
-        column=np.zeros(r),
-        row=np.zeros(r + 3),
-        nonzero=np.zeros(r, np.int64),
-        former=np.zeros(r, np.int64),
-        ordered=np.zeros(r, np.int32),
+        weights=np.zeros(filled),
+        sums=np.zeros(filled // BLOCK),
+        matrix=np.empty((r, width)),
+        row=np.empty(width),
+        column=np.empty(r),
+        nonzero=np.empty(r, np.int64),
+        owner=np.empty(r, np.int64),
+        ordered=np.empty(r, np.int32),
         others=np.full(r + 1, -1, np.int32),
     )
 
@@ -247,128 +258,127 @@ def _sparse_directions(target: VolumeSampling) -> tuple[sp.csc_array, Floats]:
 
 
 @inlined
-def entry(directions: Columns, T: Floats, s: int, t: int) -> float:
+def entry(items: Items, tableau: Floats, s: int, t: int) -> float:
     """Return T_s . d_t: by this the determinant of directions changes when t replaces s."""
+    directions = items.directions
     total = 0.0
-    if directions.dense.shape[0] > 0:
-        for i in range(T.shape[0]):
-            total += T[s, i] * directions.dense[t, i]
+    if items.full:
+        total = tableau[s, t]
+    elif directions.dense.shape[0] > 0:
+        for i in range(tableau.shape[0]):
+            total += tableau[s, i] * directions.dense[t, i]
     else:
         for e in range(directions.indptr[t], directions.indptr[t + 1]):
-            total += T[s, directions.indices[e]] * directions.data[e]
+            total += tableau[s, directions.indices[e]] * directions.data[e]
     return total
 
 
 @inlined
-def tableau_column(directions: Columns, T: Floats, t: int, column: Floats) -> None:
+def tableau_column(items: Items, tableau: Floats, t: int, column: Floats) -> None:
     """Set column = T d_t."""
-    r = T.shape[0]
-    if directions.dense.shape[0] > 0:
+    directions = items.directions
+    r = tableau.shape[0]
+    if items.full or directions.dense.shape[0] > 0:
         for k in range(r):
-            column[k] = entry(directions, T, k, t)
+            column[k] = entry(items, tableau, k, t)
     else:
         for k in range(r):
             column[k] = 0.0
         for e in range(directions.indptr[t], directions.indptr[t + 1]):
             i = directions.indices[e]
             for k in range(r):
-                column[k] += T[k, i] * directions.data[e]
+                column[k] += tableau[k, i] * directions.data[e]
 
 
 @inlined
-def tableau_row(items: Items, T: Floats, s: int, unit: float, scratch: Scratch) -> None:
-    """Set weights[t] = unit T_s . d_t for all items t."""
-    weights, row, nonzero = scratch.weights, scratch.row, scratch.nonzero
-    dense, indptr = items.rows.dense, items.rows.indptr
-    r = T.shape[0]
-    for i in range(r):
-        row[i] = T[s, i] * unit
-    if dense.shape[0] > 0:
-        # Four rows at a time: the result is read and written a quarter as often.
-        a, b, c, d = row[0], row[1], row[2], row[3]
+def weighted_row(items: Items, tableau: Floats, s: int, weights: Floats) -> None:
+    """Set weights[t] = T_s . d_t f_t for all items t."""
+    rows, factors = items.rows, items.factors
+    if items.full:
         for t in range(weights.shape[0]):
-            weights[t] = (a * dense[0, t] + b * dense[1, t]) + (c * dense[2, t] + d * dense[3, t])
-        for i in range(4, dense.shape[0], 4):
-            a, b, c, d = row[i], row[i + 1], row[i + 2], row[i + 3]
-            for t in range(weights.shape[0]):
-                weights[t] += (a * dense[i, t] + b * dense[i + 1, t]) + (
-                    c * dense[i + 2, t] + d * dense[i + 3, t]
-                )
-    elif indptr.shape[0] > 0:
+            weights[t] = tableau[s, t] * factors[t]
+    elif rows.indptr.shape[0] > 0:
         for t in range(weights.shape[0]):
             weights[t] = 0.0
-        active = 0
-        for i in range(r):  # most are zero in a graph; to find them first avoids branches
-            nonzero[active] = i
-            active += 1 if row[i] != 0.0 else 0
-        for k in range(active):
-            i = nonzero[k]
-            for e in range(indptr[i], indptr[i + 1]):
-                weights[items.rows.indices[e]] += row[i] * items.rows.data[e]
+        for i in range(tableau.shape[0]):
+            if tableau[s, i] != 0.0:  # in a graph most are zero
+                for e in range(rows.indptr[i], rows.indptr[i + 1]):
+                    weights[rows.indices[e]] += tableau[s, i] * rows.data[e]
+        for t in range(weights.shape[0]):
+            weights[t] *= factors[t]
     else:
         for t in range(items.directions.dense.shape[0]):
-            weights[t] = unit * entry(items.directions, T, s, t)
+            weights[t] = entry(items, tableau, s, t) * factors[t]
 
 
 @inlined
-def length(T: Floats, s: int) -> float:
-    """Return |T_s|."""
+def length(tableau: Floats, s: int) -> float:
+    """Return the length of row s."""
     total = 0.0
-    for i in range(T.shape[0]):
-        total += T[s, i] * T[s, i]
+    for i in range(tableau.shape[1]):
+        total += tableau[s, i] * tableau[s, i]
     return math.sqrt(total)
 
 
 @inlined
-def pivot(T: Floats, s: int, scratch: Scratch) -> None:
-    """Change row s of T to that of the item with ``column`` T d_t, a rank-one change."""
-    column, row, nonzero = scratch.column, scratch.row, scratch.nonzero
-    r = T.shape[0]
+def pivot_row(items: Items, tableau: Floats, s: int, t: int, scratch: Scratch) -> float:
+    """Set column = T d_t and row to row s of the tableau once t is there; return |row|^2."""
+    column, row = scratch.column, scratch.row
+    tableau_column(items, tableau, t, column)
     inverse = 1.0 / column[s]
-    for i in range(r):
-        row[i] = T[s, i] * inverse
-        T[s, i] = row[i]
+    size = 0.0
+    for i in range(row.shape[0]):
+        row[i] = tableau[s, i] * inverse
+        size += row[i] * row[i]
+    if items.full:
+        row[t] = 1.0
+    return size
+
+
+@inlined
+def pivot(tableau: Floats, s: int, scratch: Scratch) -> None:
+    """Let an item take place s, with ``column`` and ``row`` set: a rank-one change."""
+    column, row, nonzero = scratch.column, scratch.row, scratch.nonzero
+    r = column.shape[0]
     column[s] = 0.0
     active = 0
-    for k in range(r):
+    for k in range(r):  # few in a graph; to find them first saves branches
         nonzero[active] = k
         active += 1 if column[k] != 0.0 else 0
     for a in range(active):
         k = nonzero[a]
-        for i in range(r):
-            T[k, i] -= column[k] * row[i]
+        factor = column[k]
+        for i in range(row.shape[0]):
+            tableau[k, i] -= factor * row[i]
+    for i in range(row.shape[0]):
+        tableau[s, i] = row[i]
 
 
 @lean
-def invert(
-    directions: Columns,
-    candidates: Integers,
-    least: float,
-    inside: Integers,
-    T: Floats,
-    scratch: Scratch,
-) -> int:
-    """Set T = D_B^{-1} for the first r independent candidates B: Gauss-Jordan elimination.
+def invert(items: Items, candidates: Integers, least: float, scratch: Scratch) -> int:
+    """Set matrix to the tableau of the first r independent candidates: Gauss-Jordan elimination.
 
-    Each takes the free place where its pivot is largest; the cosine of one that does not depend on
-    those before is above ``least``. Returns how many were found.
+    Each takes the free row where its pivot is largest; ``owner`` says who has which. A candidate
+    whose pivot is below ``least``, relative to its row, depends on those before. Returns how many
+    were found.
     """
-    column = scratch.column
-    r = T.shape[0]
+    matrix, owner, column = scratch.matrix, scratch.owner, scratch.column
+    r = owner.shape[0]
     for k in range(r):
-        inside[k] = -1
-        for i in range(r):
-            T[k, i] = 1.0 if i == k else 0.0
+        owner[k] = -1
+        for i in range(matrix.shape[1]):
+            matrix[k, i] = items.frame[k, i]
     placed = 0
     for c in range(candidates.shape[0]):
-        tableau_column(directions, T, candidates[c], column)
+        tableau_column(items, matrix, candidates[c], column)
         best = -1
         for k in range(r):
-            if inside[k] < 0 and (best < 0 or abs(column[k]) > abs(column[best])):
+            if owner[k] < 0 and (best < 0 or abs(column[k]) > abs(column[best])):
                 best = k
-        if abs(column[best]) > least * length(T, best):
-            pivot(T, best, scratch)
-            inside[best] = candidates[c]
+        size = pivot_row(items, matrix, best, candidates[c], scratch)
+        if size * least * least < 1.0:
+            pivot(matrix, best, scratch)
+            owner[best] = candidates[c]
             placed += 1
             if placed == r:
                 break
@@ -377,22 +387,22 @@ def invert(
 
 @lean
 def refactorise(items: Items, basis: Basis, scratch: Scratch, counts: Integers) -> None:
-    """Compute T anew, which may change places; count it, and whether T had drifted."""
-    inside, column, former = basis.inside, scratch.column, scratch.former
-    r = inside.shape[0]
-    drift = 0.0
-    for k in range(r):
-        former[k] = inside[k]
-        tableau_column(items.directions, basis.T, inside[k], column)
-        column[k] -= 1.0
-        for i in range(r):
-            drift = max(drift, abs(column[i]))
+    """Compute the tableau anew; count it, and whether it had drifted."""
+    tableau, matrix = basis.tableau, scratch.matrix
     counts[2] += 1
-    counts[3] += 0 if drift <= DRIFT else 1
-    invert(items.directions, former, 0.0, inside, basis.T, scratch)
-    for k in range(r):
-        basis.place[inside[k]] = k
     basis.age[0] = 0
+    if invert(items, basis.inside, 0.0, scratch) < basis.inside.shape[0]:
+        counts[3] += 1
+        return
+    drift = 0.0
+    largest = 0.0
+    for i in range(tableau.shape[0]):
+        k = basis.place[scratch.owner[i]]
+        for j in range(tableau.shape[1]):
+            drift = max(drift, abs(matrix[i, j] - tableau[k, j]))
+            largest = max(largest, abs(matrix[i, j]))
+            tableau[k, j] = matrix[i, j]
+    counts[3] += 0 if drift <= DRIFT * largest else 1
 
 
 @inlined
@@ -409,7 +419,7 @@ def raised(x: float, power: float) -> float:
 @inlined
 def probability_ratio(power: float, items: Items, basis: Basis, s: int, t: int) -> float:
     """Return P(B - s + t) / P(B), where s is a place."""
-    volume = abs(entry(items.directions, basis.T, s, t))
+    volume = abs(entry(items, basis.tableau, s, t))
     ratio: float = raised(volume * items.factors[t] / items.factors[basis.inside[s]], power)
     return ratio
 
@@ -441,118 +451,97 @@ def propose(
 
 
 @inlined
-def heat_bath_weights(
-    power: float, items: Items, basis: Basis, s: int, scratch: Scratch
-) -> tuple[float, float]:
-    """Set weights[t] = P(B - s + t) / P(B) for t outside B, and sums of blocks of them.
+def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch: Scratch) -> float:
+    """Set weights[t] in proportion to P(B - s + t) for all t, t = s too, and running sums of blocks.
 
-    Returns the weight of staying, which is 1, and the sum of all others. For powers other than 1
-    and 2 all may be scaled by a common factor, lest they overflow.
+    Returns the sum of all.
     """
-    weights, sums, free = scratch.weights, scratch.sums, basis.free
-    unit = 1.0 / items.factors[basis.inside[s]]
-    tableau_row(items, basis.T, s, unit, scratch)
-    stay = 1.0
+    weights, sums, factors, inside = scratch.weights, scratch.sums, items.factors, basis.inside
+    n = weights.shape[0]
+    weighted_row(items, basis.tableau, s, weights)
+    if not items.full:  # they are zero, but for rounding
+        for k in range(inside.shape[0]):
+            weights[inside[k]] = factors[inside[k]] if k == s else 0.0
+    if power != 1.0 and power != 2.0:
+        largest = 0.0  # becomes 1, lest powers overflow
+        for t in range(n):
+            largest = max(largest, abs(weights[t]))
+        noise = ZERO * length(basis.tableau, s)  # would not be small to a low power
+        for t in range(n):
+            above = abs(weights[t]) > noise * factors[t]
+            weights[t] = (abs(weights[t]) / largest) ** power if above else 0.0
     total = 0.0
     for b in range(sums.shape[0]):
         part = 0.0
         for t in range(b * BLOCK, b * BLOCK + BLOCK):
-            ratio = weights[t] * free[t]
-            weights[t] = ratio * ratio if power == 2.0 else abs(ratio)
+            weights[t] = weights[t] * weights[t] if power == 2.0 else abs(weights[t])
             part += weights[t]
-        sums[b] = part
         total += part
-    if power != 1.0 and power != 2.0:
-        noise = ZERO * length(basis.T, s) * unit  # would not be small to a low power
-        largest = 1.0
-        for t in range(weights.shape[0]):
-            largest = max(largest, weights[t])
-        stay = largest**-power
-        total = 0.0
-        for b in range(sums.shape[0]):
-            sums[b] = 0.0
-            for t in range(b * BLOCK, b * BLOCK + BLOCK):
-                above = weights[t] > noise * free[t]
-                weights[t] = (weights[t] / largest) ** power if above else 0.0
-                sums[b] += weights[t]
-            total += sums[b]
-    return stay, total
+        sums[b] = total
+    return total
 
 
 @inlined
 def pick(level: float, weights: Floats, sums: Floats) -> int:
     """Return the item at which the running sum of weights passes level, without branches."""
     block = 0
-    reached = 0.0
-    below = 0.0
-    for b in range(sums.shape[0]):
-        reached += sums[b]
-        passed = reached <= level
-        block += 1 if passed else 0
-        below = reached if passed else below
-    first: int = min(block, sums.shape[0] - 1) * BLOCK
+    for b in range(sums.shape[0] - 1):
+        block += 1 if sums[b] <= level else 0
+    first: int = block * BLOCK
+    reached = sums[block - 1] if block > 0 else 0.0
     item = first
-    for t in range(first, first + BLOCK):
-        below += weights[t]
-        item += 1 if below <= level else 0
-    return min(item, first + BLOCK - 1)
+    for t in range(first, first + BLOCK - 1):
+        reached += weights[t]
+        item += 1 if reached <= level else 0
+    return item
 
 
 @inlined
 def draw_entering(
     rng: np.random.Generator, power: float, items: Items, basis: Basis, s: int, scratch: Scratch
 ) -> int:
-    """Draw t in proportion to P(B - s + t), by proposals or by a row product.
+    """Draw t in proportion to P(B - s + t), t = s too, by proposals or from the weights of all.
 
     Proposals that fail say nothing about t, so to give up on them after a while is exact.
     """
+    tableau, place = basis.tableau, basis.place
     n: int = items.alias.shape[0]
-    leaving: int = basis.inside[s]
-    size = length(basis.T, s) if n > 0 else 1.0
+    size = length(tableau, s) if n > 0 else 1.0
     for _ in range(n):
         spot = rng.random() * n
         t = min(int(spot), n - 1)
         if spot - t >= items.alias[t, 0]:
             t = int(items.alias[t, 1])
-        if basis.free[t] > 0.0 or t == leaving:
-            share = abs(entry(items.directions, basis.T, s, t)) / size
+        if place[t] < 0 or place[t] == s:
+            share = abs(entry(items, tableau, s, t)) / size
             if share > ZERO and rng.random() < raised(share, power):
                 return t
-    stay, total = heat_bath_weights(power, items, basis, s, scratch)
-    level = rng.random() * (stay + total) - stay
-    if level >= 0.0:
-        entering: int = pick(level, scratch.weights, scratch.sums)
-        if scratch.weights[entering] > 0.0:  # rounding may lead past the last
-            return entering
-    return leaving
+    total = heat_bath_weights(power, items, basis, s, scratch)
+    entering: int = pick(rng.random() * total, scratch.weights, scratch.sums)
+    return entering
 
 
 @inlined
 def enter(items: Items, basis: Basis, s: int, t: int, scratch: Scratch, counts: Integers) -> None:
     """Let item t take place s, unless it depends on the other items of the basis."""
-    T, place, column = basis.T, basis.place, scratch.column
+    place = basis.place
     leaving = basis.inside[s]
-    tableau_column(items.directions, T, t, column)
-    size = length(T, s)
-    if abs(column[s]) <= SMALL * size and basis.age[0] > 0:
+    size = pivot_row(items, basis.tableau, s, t, scratch)
+    if not size * SMALL * SMALL < 1.0 and basis.age[0] > 0:
         counts[4] += 1
         refactorise(items, basis, scratch, counts)
-        s = place[leaving]
-        size = length(T, s)
-        tableau_column(items.directions, T, t, column)
-    if abs(column[s]) <= ZERO * size:
+        size = pivot_row(items, basis.tableau, s, t, scratch)
+    if not size * ZERO * ZERO < 1.0 or items.factors[t] == 0.0:
         return
-    pivot(T, s, scratch)
+    pivot(basis.tableau, s, scratch)
     reorder(scratch.ordered, scratch.others, leaving, t)
     basis.inside[s] = t
     basis.outside[-1 - place[t]] = leaving
     place[leaving] = place[t]
     place[t] = s
-    basis.free[t] = 0.0
-    basis.free[leaving] = items.factors[leaving]
     counts[1] += 1
     basis.age[0] += 1
-    if basis.age[0] >= REFRESH * T.shape[0]:
+    if basis.age[0] >= REFRESH * basis.inside.shape[0]:
         refactorise(items, basis, scratch, counts)
 
 

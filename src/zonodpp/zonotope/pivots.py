@@ -17,6 +17,7 @@ from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 REFRESH = 1000  # pivots after which T is computed anew
+LONG_ROW = 40
 LARGE = 1e5  # a pivot below 1 / LARGE has T computed anew at once
 
 
@@ -134,13 +135,13 @@ def next_break(tile: Tile) -> tuple[float, int]:
     nearest = np.inf
     leaving = -1
     for p in range(u.shape[0]):
-        speed = v[p]
-        if speed != 0.0:
-            bound = lengths[p] if speed > 0.0 else 0.0
-            distance = (bound - u[p]) / speed
-            if distance < nearest:
-                nearest = distance
-                leaving = p
+        # No branches: a speed of zero gives infinity, and NaN compares as false.
+        speed = v[p] + 0.0
+        bound = lengths[p] if speed >= 0.0 else 0.0
+        distance = (bound - u[p]) / speed
+        nearer = distance < nearest
+        nearest = distance if nearer else nearest
+        leaving = p if nearer else leaving
     return max(nearest, 0.0), leaving
 
 
@@ -155,7 +156,8 @@ def pivot(tile: Tile, p: int, item: int, column: Floats, weights: Floats) -> Non
         weights[i] = T[p, i] * inverse
     for k in range(r):
         factor = column[k]
-        if factor != 0.0:
+        # Zeros are worth a look in long rows only: the processor cannot foresee them.
+        if r < LONG_ROW or factor != 0.0:
             for i in range(r):
                 T[k, i] -= factor * weights[i]
             v[k] -= factor * speed

@@ -15,6 +15,9 @@ from zonodpp._jit import inlined
 from zonodpp.columns import Columns, Floats, columns_of, frozen
 
 
+SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
+
+
 class Engine(NamedTuple):
     """The columns s_j a_j = l_j e_j."""
 
@@ -32,7 +35,7 @@ def make_engine(A: Any, scale: Floats | None) -> Engine:
         norms = np.linalg.norm(A, axis=0)
     lengths = norms if scale is None else norms * scale
     factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=lengths > 0)
-    if sp.issparse(A) and A.nnz * 3 <= A.shape[0] * A.shape[1]:
+    if sp.issparse(A) and A.nnz * SPARSE_COST <= A.shape[0] * A.shape[1]:
         unit = (A @ sp.diags_array(factors)).tocsc()
         unit.eliminate_zeros()
         return Engine(frozen(np.empty((A.shape[0], 0))), columns_of(unit), frozen(lengths))

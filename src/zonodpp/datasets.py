@@ -1,0 +1,35 @@
+"""Small data sets that come with the package, for examples and experiments."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from zonodpp.columns import Floats
+
+
+class Table(NamedTuple):
+    """Items as rows, with names for rows and columns."""
+
+    names: list[str]
+    columns: list[str]
+    values: Floats
+
+
+def foods() -> Table:
+    """Return 32 foods with five nutrients, in grams out of a hundred.
+
+    Examples
+    --------
+    >>> from zonodpp.datasets import foods
+    >>> table = foods()
+    >>> table.values.shape, table.columns
+    ((32, 5), ['protein', 'fat', 'carbohydrate', 'fibre', 'water'])
+    """
+    text = files("zonodpp").joinpath("data/foods.csv").read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
+    values = np.array([[float(entry) for entry in row[1:]] for row in rows])
+    return Table([row[0] for row in rows], header[1:], values)
