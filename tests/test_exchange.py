@@ -46,7 +46,7 @@ def transition_matrix(target, rule):
     bases, law = bases[law > 0], law[law > 0]
     index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
     sampler = prepare(target, rule=rule)
-    scratch = scratch_for(target.r, target.n)
+    scratch = scratch_for(sampler.items)
     P = np.zeros((len(bases), len(bases)))
     for k, start in enumerate(bases):
         state = sampler.start(None, start)
@@ -54,16 +54,15 @@ def transition_matrix(target, rule):
         for s, leaving in enumerate(basis.inside):
             moves = np.zeros(target.n)
             if rule == "heat-bath":
-                stay, total = exchange.heat_bath_weights(
-                    target.power, sampler.items, basis, s, scratch
-                )
-                moves[:] = scratch.weights[: target.n] / (stay + total)
+                total = exchange.heat_bath_weights(target.power, sampler.items, basis, s, scratch)
+                moves[:] = scratch.weights[: target.n] / total
             else:
                 code = RULES.index(rule)
                 for t in basis.outside:
                     ratio = exchange.probability_ratio(target.power, sampler.items, basis, s, t)
                     moves[t] = exchange.acceptance(code, ratio) / len(basis.outside)
                 moves *= 0.5 if code == BARKER else 1.0
+            moves[leaving] = 0.0
             for t in np.flatnonzero(moves):
                 end = tuple(sorted({*start.tolist(), int(t)} - {int(leaving)}))
                 if end in index:
@@ -94,7 +93,7 @@ def test_proposals_follow_the_law(power):
 
 def test_giving_up_on_proposals_is_exact(monkeypatch):
     # Nearly all proposals are an item that is already inside, so that most steps give up.
-    monkeypatch.setattr(exchange, "PROPOSALS", 0)
+    treat_as("large", monkeypatch)
     weights = np.array([1e12, 1.0, 2.0, 1.0, 3.0, 1.0])
     target = ProjectionDPP(np.random.default_rng(3).normal(size=(2, 6)), weights=weights)
     assert len(prepare(target).items.alias)
@@ -129,6 +128,34 @@ def test_transitions_on_graphs_are_reversible(name, rule):
     _, law, P = transition_matrix(ProjectionDPP.from_graph(graphs()[name], weight="w"), rule)
     np.testing.assert_allclose(law @ P, law, atol=1e-12)
     np.testing.assert_allclose(law[:, None] * P, (law[:, None] * P).T, atol=1e-12)
+
+
+def treat_as(size, monkeypatch):
+    """Have any problem treated as a small or a large one."""
+    for threshold in ("PROPOSALS", "POWERS", "SMALL_GRAPH"):
+        monkeypatch.setattr(exchange, threshold, 10**9 if size == "small" else 0)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("name", ["weighted", "duplicates", "sparse", "sure item"])
+def test_small_and_large_problems_have_the_same_transitions(name, power, monkeypatch):
+    target = volume_targets(power)[name]
+    treat_as("small", monkeypatch)
+    assert prepare(target).items.frame.size
+    _, _, whole = transition_matrix(target, "heat-bath")
+    treat_as("large", monkeypatch)
+    items = prepare(target).items
+    assert not items.frame.size
+    assert (items.rows.indptr if name == "sparse" else items.alias).size
+    np.testing.assert_allclose(transition_matrix(target, "heat-bath")[2], whole, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["graph wheel", "graph bridge", "graph parallel", "sparse"])
+def test_row_products_follow_the_law(name, monkeypatch):
+    treat_as("large", monkeypatch)
+    target = targets()[name]
+    samples = sample(target, 3000, method="exchange", thin=40, rng=1)
+    assert_law(samples.subsets, target)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -231,12 +258,14 @@ def test_long_chain_does_not_drift(rule):
         rng = np.random.default_rng(0)
         state = sampler.start(rng, None)
         sampler.advance(state, rng, np.empty((1, target.r), np.int32), np.empty((1, 0)), 1_000_000)
-        D = sampler.items.directions
-        if len(D.dense):
-            block = D.dense[state["inside"]].T
-        else:
-            block = sp.csc_array((D.data, D.indices, D.indptr))[:, state["inside"]].toarray()
-        assert np.abs(state["T"] @ block - np.eye(target.r)).max() <= bound
+        fresh = sampler.start(None, state["inside"])
+        order = state["place"][fresh["inside"]]
+        assert np.abs(state["tableau"][order] - fresh["tableau"]).max() <= bound
+        if rule != "heat-bath":  # the tableau is T
+            D = sampler.items.directions
+            D = D.dense.T if len(D.dense) else sp.csc_array((D.data, D.indices, D.indptr))
+            error = D.T[state["inside"]] @ state["tableau"].T - np.eye(target.r)
+            assert np.abs(error).max() <= bound
         steps, accepted, refactorisations, drifts, tiny = state["counts"]
         assert steps == 1_000_000
         assert refactorisations == accepted // (exchange.REFRESH * target.r)

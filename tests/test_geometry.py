@@ -142,12 +142,18 @@ def test_many_chords_of_larger_zonotopes():
         for _ in range(40):
             x, d = A @ rng.random(n), rng.normal(size=r)
             theirs = oracle.chord(x, d)
-            assert np.allclose(zonotope.chord(x, d), theirs, rtol=0, atol=1e-9 * max(np.abs(theirs)))
+            assert np.allclose(
+                zonotope.chord(x, d), theirs, rtol=0, atol=1e-9 * max(np.abs(theirs))
+            )
 
 
 def test_a_point_outside_is_an_error_that_says_so():
     zonotope = Zonotope(PAPER, rng=0)
-    for call in (zonotope.tile, lambda x: zonotope.chord(x, [1, 0]), lambda x: zonotope.walk(x, [1, 0])):
+    for call in (
+        zonotope.tile,
+        lambda x: zonotope.chord(x, [1, 0]),
+        lambda x: zonotope.walk(x, [1, 0]),
+    ):
         with pytest.raises(ValueError, match="outside the zonotope"):
             call([10.0, 10.0])
 

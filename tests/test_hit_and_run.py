@@ -3,17 +3,18 @@
 import dataclasses
 import importlib.util
 import inspect
+import itertools
 import sys
 
+import cases
 import networkx as nx
 import numpy as np
 import pytest
-
-import cases
 from law import assert_law, assert_not_law
+
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.columns import frozen
-from zonodpp.samplers import hit_and_run, lines
+from zonodpp.samplers import hit_and_run, walk_line
 from zonodpp.zonotope.oracles import HighsOracle
 
 OPTIONS = {
@@ -27,6 +28,8 @@ OPTIONS = {
     "fresh metropolis": {"line": "metropolis"},
     "metropolis window": {"line": "metropolis", "window": 1.0},
     "full base measure": {"base_measure": "full"},
+    "reflected": {"reflect": True, "window": 6.0},
+    "reflected metropolis": {"reflect": True, "window": 6.0, "line": "metropolis"},
     "paper, full base measure": {"preset": "paper", "base_measure": "full"},
 }
 TARGETS = cases.targets()
@@ -103,7 +106,7 @@ class TestBrokenTwins:
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
         placed = "ahead *= rng.random()"
-        source = inspect.getsource(lines)
+        source = inspect.getsource(walk_line)
         assert placed in source
         path = tmp_path / "broken_lines.py"
         path.write_text(source.replace(placed, "ahead *= 1.0"))
@@ -147,8 +150,10 @@ def test_paper_tiles_are_those_of_highs(name, long_steps):
     c = np.random.default_rng(5).normal(size=target.n)
     sampler = hit_and_run.prepare(target, preset="paper", c=c)
     sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
-    scaled = target.A if target.weights is None else target.A * np.sqrt(
-        target.weights / target.weights.max()
+    scaled = (
+        target.A
+        if target.weights is None
+        else target.A * np.sqrt(target.weights / target.weights.max())
     )
     oracle = HighsOracle(scaled, c)
     for x, basis in trajectory(sampler, 60):
@@ -201,7 +206,7 @@ def test_cutting_into_blocks_changes_nothing(options):
         rng = np.random.default_rng(4)
         state = sampler.start(rng, None)
         subsets, tracked = np.empty((300, target.r), np.int32), np.empty((300, 1))
-        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for start, stop in itertools.pairwise(cuts):
             sampler.advance(state, rng, subsets[start:stop], tracked[start:stop], 2)
         return subsets, tracked
 
@@ -245,8 +250,12 @@ def test_a_sparse_target_stays_sparse():
 
 def test_long_steps_are_chosen_when_chords_are_long():
     rng = np.random.default_rng(0)
-    assert hit_and_run.prepare(ProjectionDPP(rng.normal(size=(5, 400))), preset="paper").rule.long_steps
-    assert not hit_and_run.prepare(ProjectionDPP(rng.normal(size=(5, 40))), preset="paper").rule.long_steps
+    assert hit_and_run.prepare(
+        ProjectionDPP(rng.normal(size=(5, 400))), preset="paper"
+    ).rule.long_steps
+    assert not hit_and_run.prepare(
+        ProjectionDPP(rng.normal(size=(5, 40))), preset="paper"
+    ).rule.long_steps
 
 
 def test_the_window_shrinks_with_the_number_of_items():
@@ -274,6 +283,8 @@ def test_start_from_a_given_basis():
         ({"base_measure": "half"}, "base_measure must be one of"),
         ({"preset": "icml"}, "preset must be one of 'paper'; got 'icml'"),
         ({"window": -1.0}, "window must be a positive finite number"),
+        ({"reflect": True, "window": np.inf}, "finite window"),
+        ({"reflect": True, "tiling": "fixed"}, "goes with tiling='fresh'"),
         ({"c": np.ones(8)}, "pass tiling='fixed' or preset='paper'"),
         ({"c": np.ones(3), "preset": "paper"}, "one entry for each of the 8 items"),
         ({"c": np.full(8, np.nan), "preset": "paper"}, "c must be finite"),

@@ -147,9 +147,13 @@ def run_chains(
     seconds: float | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
+    at_rest: Callable[[int, Chain], None] | None = None,
     after_slice: Callable[[], None] | None = None,
 ) -> None:
     """Advance all chains in turn until they are done or the time is up; fill the store.
+
+    ``at_rest`` is told of each chain when a slice of it has been stored and the next has not begun,
+    ``after_slice`` after every few of those.
 
     Raises
     ------
@@ -177,6 +181,8 @@ def run_chains(
         if not task.cancelled():
             chains[index], subsets, tracked = task.result()
             store.add(index, subsets, tracked)
+            if at_rest is not None:
+                at_rest(index, chains[index])
         return index
 
     try:

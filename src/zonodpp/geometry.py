@@ -20,9 +20,9 @@ from zonodpp.zonotope.chord import Ellipsoid, chord_ends
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.oracles import GlpkOracle, HighsOracle
-from zonodpp.zonotope.pivots import Scratch, scratch_for
+from zonodpp.zonotope.pivots import Scratch, copy_of, scratch_for
 from zonodpp.zonotope.pivots import Tile as EngineTile
-from zonodpp.zonotope.products import Engine
+from zonodpp.zonotope.products import Engine, unit_costs
 from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
 from zonodpp.zonotope.traverse import traverse
 
@@ -86,13 +86,13 @@ class Zonotope:
     >>> from zonodpp import Zonotope
     >>> zonotope = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=[0.3, -0.2, 0.5, 0.1])
     >>> zonotope.volume().value
-    15.0
+    13.0
     >>> zonotope.contains([1, 2]), zonotope.contains([9, 9])
     (True, False)
-    >>> [round(end, 6) for end in zonotope.chord([1, 2], [1, 0])]
-    [-1.5, 2.0]
-    >>> zonotope.tile([1, 2]).basis
-    array([0, 1])
+    >>> zonotope.chord([1, 2], [1, 0])
+    (-2.0, 2.0)
+    >>> zonotope.tile([1, 1]).basis
+    array([1, 3])
     """
 
     def __init__(
@@ -124,8 +124,7 @@ class Zonotope:
     @property
     def _costs(self) -> Floats:
         """The costs c for unit columns: y_j in [0, 1] becomes l_j y_j in [0, l_j]."""
-        lengths = self._frame.engine.lengths
-        return np.divide(self.c, lengths, out=np.zeros(self.n), where=lengths > 0)
+        return unit_costs(self.c, self._frame.engine)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         point = np.asarray(x, dtype=np.float64)
@@ -227,10 +226,11 @@ class Zonotope:
         >>> from zonodpp import Zonotope
         >>> walk = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=[1, 2, 4, 8]).walk([1, 2], [1, 0])
         >>> walk.breaks
-        array([-1.5, -1. ,  2. ])
+        array([-2., -1.,  1.,  2.])
         >>> walk.bases
         array([[2, 3],
-               [1, 2]])
+               [1, 2],
+               [0, 2]])
         """
         point, direction = self._line(x, d)
         try:
@@ -241,7 +241,7 @@ class Zonotope:
         block = self.A[:, tile.basis]
         block = block.toarray() if sp.issparse(block) else block
         log_volume = float(np.linalg.slogdet(block)[1])
-        back = EngineTile(*(array.copy() for array in tile))
+        back = copy_of(tile)
         ahead_ends, ahead_bases, ahead_logs = traverse(engine, tile, along, log_volume)
         back_ends, back_bases, back_logs = traverse(engine, back, -along, log_volume)
         # Both walks start in the tile of x: it is one piece, not two.
@@ -284,7 +284,12 @@ class Zonotope:
         return found
 
     def volume(
-        self, method: str | None = None, *, draws: int = 10_000, rng: Any = None
+        self,
+        method: str | None = None,
+        *,
+        draws: int | None = None,
+        rel_error: float = 0.01,
+        rng: Any = None,
     ) -> VolumeEstimate:
         """Return the volume: the exact sum of |det A_B|, or an unbiased estimate.
 
@@ -292,8 +297,10 @@ class Zonotope:
         ----------
         method : {"exact", "estimate"}, optional
             Default: exact where there are at most 200,000 subsets of r columns.
-        draws : int
-            Draws of the estimate.
+        draws : int, optional
+            Draws of the estimate; if left out, as many as ``rel_error`` takes.
+        rel_error : float
+            Standard error to reach, as a share of the volume.
         rng : seed or Generator, optional
             For the estimate.
 
@@ -301,13 +308,13 @@ class Zonotope:
         --------
         >>> from zonodpp import Zonotope
         >>> Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], rng=0).volume("exact").value
-        15.0
+        13.0
         """
         if method is None:
             method = "exact" if comb(self.n, self.r) <= MOST_TILES else "estimate"
         if one_of(method, "method", ("exact", "estimate")) == "exact":
             return exact_volume(self.A)
-        return estimate_volume(self.A, draws=as_count(draws, "draws", 2), rng=rng)
+        return estimate_volume(self.A, draws=draws, rel_error=rel_error, rng=rng)
 
     def sample(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import time
 import warnings
 from concurrent.futures import Executor
@@ -13,6 +14,7 @@ import numpy as np
 
 from zonodpp._jit import announce_compilation
 from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
+from zonodpp.checkpoint import Checkpoint, identify
 from zonodpp.inputs import as_count, as_positive, one_of
 from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
@@ -41,6 +43,7 @@ def sample(
     progress: Any = None,
     executor: Executor | None = None,
     workers: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Samples:
     """Draw diverse subsets.
@@ -51,7 +54,7 @@ def sample(
         What to draw from.
     draws : int, default 1000
         Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
-    method : {"auto", "exact"}
+    method : {"auto", "exact", "zonotope", "exchange", "trees"}
         "auto" takes the best for the target; `Samples.method` says which that was.
     chains : int, default 1
         Independent runs, each with its own generator spawned from ``rng``.
@@ -73,8 +76,14 @@ def sample(
         Where chains run; threads of this process by default.
     workers : int, optional
         Number of threads, when no executor is given; one for each processor by default.
+    checkpoint : path, optional
+        A file that is written now and then. The same call goes on from it, whatever stopped the
+        run, and ends with the same draws; with a larger ``draws`` it makes the run longer.
     **options
-        Options of the method. exact: ``algorithm`` ("rejection", "chain-rule").
+        Options of the method. exact: ``algorithm`` ("rejection", "chain-rule"). trees:
+        ``algorithm`` ("wilson", "aldous-broder"). exchange: ``rule`` ("heat-bath", "metropolis",
+        "barker"). zonotope: ``preset="paper"``, or ``line``, ``directions``, ``tiling``,
+        ``window``, ``reflect``, ``base_measure``, ``c``.
 
     Returns
     -------
@@ -113,45 +122,72 @@ def sample(
         if sampler.independent:
             burn_in, thin = 0, 1
         generators = _spawn(rng, n_chains)
+        file = None
+        if checkpoint is not None:
+            call = {"method": method, "options": options, "chains": n_chains, "track": track}
+            call |= {"burn_in": burn_in, "thin": thin, "init": init}
+            file = Checkpoint(
+                checkpoint, identify(target, None if rng is None else generators, **call)
+            )
         runs = [
             Chain(generator, sampler.start(generator, start), burn_in)
             for generator, start in zip(generators, _starts(init, n_chains), strict=True)
         ]
         plan = Plan(draws, thin, target.r, sampler.tracker.size)
         store = Store(plan, n_chains)
-        begun = time.perf_counter()
-        with reporter(progress) as report:
-
-            def after_slice() -> None:
-                report(Progress.of(sampler, runs, plan, time.perf_counter() - begun, seconds))
-
-            try:
-                run_chains(
-                    sampler,
-                    runs,
-                    plan,
-                    store,
-                    seconds=seconds,
-                    executor=executor,
-                    workers=workers,
-                    after_slice=after_slice,
-                )
-            except Interrupted:
-                warnings.warn(
-                    f"interrupted: returning the {int(store.filled.min())} draws made so far",
-                    stacklevel=2,
-                )
-            else:
-                if not store.filled.all():
-                    warnings.warn(
-                        f"no draws: seconds={seconds:g} went by in the {burn_in} steps of burn-in",
-                        stacklevel=2,
-                    )
+        if file is not None:
+            file.resume(runs, store)
+        _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
+    if not store.filled.all():
+        warnings.warn(
+            f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in", stacklevel=2
+        )
     subsets, tracked = store.cut()
     counts = np.stack([chain.state["counts"] for chain in runs])
     stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
     stats["seconds"] = np.array([chain.seconds for chain in runs])
     return Samples(subsets, target, method, tracked=tracked, stats=stats)
+
+
+def _run(
+    sampler: Any,
+    chains: list[Chain],
+    plan: Plan,
+    store: Store,
+    file: Checkpoint | None,
+    progress: Any,
+    seconds: float | None,
+    executor: Executor | None,
+    workers: int | None,
+) -> None:
+    """Run the chains, with progress and checkpoints between slices; Ctrl-C ends it early."""
+    begun = time.perf_counter()
+    with reporter(progress) as report:
+
+        def after_slice() -> None:
+            report(Progress.of(sampler, chains, plan, time.perf_counter() - begun, seconds))
+            if file is not None:
+                file.write_if_due(store)
+
+        try:
+            run_chains(
+                sampler,
+                chains,
+                plan,
+                store,
+                seconds=seconds,
+                executor=executor,
+                workers=workers,
+                at_rest=None if file is None else file.rest,
+                after_slice=after_slice,
+            )
+        except Interrupted:
+            warnings.warn(
+                f"interrupted: returning the {int(store.filled.min())} draws made so far",
+                stacklevel=3,
+            )
+    if file is not None:
+        file.write(store)
 
 
 def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, Any]) -> Any:
@@ -173,6 +209,13 @@ def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, 
 
 def best_method(target: VolumeSampling) -> str:
     """Choose the method for ``method="auto"``: independent draws wherever they can be had."""
+    if target.power != 2:
+        return "exchange"
+    if target.graph is not None:
+        trees = importlib.import_module("zonodpp.samplers.trees")
+        # NaN, for graphs too large to tell, means trees as well.
+        if not trees.expected_steps(target) > trees.steps_of_exact(target.r):
+            return "trees"
     return "exact"
 
 

@@ -39,11 +39,13 @@ from zonodpp.targets import VolumeSampling
 
 RULES = ("heat-bath", "metropolis", "barker")
 HEAT_BATH, METROPOLIS, BARKER = range(3)
-REFRESH = 20  # changes of T for each of its rows until it is computed anew: a tenth of the work
-DRIFT = 1e-9  # changes of T by that beyond this are counted as drift
-ZERO = 1e-12  # pivots, relative to their row, that are taken for rounding noise: t depends on B - s
+REFRESH = 20  # changes of T for each of its rows until it is computed anew, which takes one each
+DRIFT = 1e-9  # what that may change, relative to the largest entry, without counting as drift
+ZERO = 1e-12  # pivots, relative to their column, that are taken for rounding noise
 SMALL = 1e-8  # ... and those before which T is computed anew
-FULL = 4096  # entries of T D that are worth keeping: what fits into the fastest cache
+PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
+POWERS = 2  # the same where powers take a call for each item
+SMALL_GRAPH = 1024  # entries of T D that are worth keeping for a sparse A
 BLOCK = 8  # weights summed together
 WIDTH = 16  # items are filled up to a multiple of this, which is what loops take at once
 
@@ -51,9 +53,9 @@ WIDTH = 16  # items are filled up to a multiple of this, which is what loops tak
 class Items(NamedTuple):
     """The items: weighted column j of A is ``factors[j]`` times direction j.
 
-    Tableaus are T times ``frame``: the identity, or all directions if ``full``. ``rows`` has the
-    rows of sparse directions, laid out like columns; ``alias`` the table from which items are
-    proposed. What the walk does not need is empty.
+    ``frame`` has all directions, if T D is kept; ``rows`` the rows of sparse directions, laid out
+    like columns; ``alias`` the table from which items are proposed. What the walk does not need is
+    empty.
     """
 
     directions: Columns
@@ -61,13 +63,13 @@ class Items(NamedTuple):
     factors: Floats
     alias: Floats
     frame: Floats
-    full: bool
 
 
 class Basis(NamedTuple):
     """A basis, changed in place.
 
     Item ``inside[k]`` has ``place`` k and row k of the tableau; ``outside[k]`` has place -1 - k.
+    The tableau is T, or all of T D if the items have a frame.
     """
 
     inside: Integers
@@ -111,8 +113,10 @@ class Exchange:
         place = np.empty(self.n, np.int64)
         place[inside] = np.arange(self.r)
         place[outside] = -1 - np.arange(self.n - self.r)
-        tableau = T @ self.items.frame
-        if self.items.full:
+        tableau = T
+        if self.items.frame.size:
+            tableau = aligned(self.items.frame.shape)
+            np.matmul(T, self.items.frame, out=tableau)
             tableau[:, inside] = np.eye(self.r)
         basis = Basis(inside, outside, place, tableau, np.zeros(1, np.int64))
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
@@ -184,7 +188,7 @@ class Exchange:
 
     def _choose(self, candidates: Integers, least: float) -> tuple[Integers, Floats, int]:
         """Return the first independent items among candidates, T, and how many there are."""
-        plain = self.items._replace(frame=frozen(np.eye(self.r)), full=False)
+        plain = self.items._replace(frame=frozen(np.empty((self.r, 0))))
         scratch = scratch_for(plain)
         placed = invert(plain, candidates, least, scratch)
         return scratch.owner, scratch.matrix, placed
@@ -198,33 +202,52 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     D, factors = _sparse_directions(target) if sparse else _white_directions(target)
     factors = factors / factors.max()
     filled = -(-n // WIDTH) * WIDTH
-    full = rule == "heat-bath" and r * filled <= FULL
-    frame = np.eye(r)
-    if full:
+    frame, rows, alias = np.empty((r, 0)), np.empty((0, 0)), np.empty((0, 2))
+    if rule == "heat-bath" and _is_small(target):
         frame = np.zeros((r, filled))
-        frame[:, :n] = D.toarray() if sp.issparse(D) else D
-    by_row = rule == "heat-bath" and sparse and not full
-    by_proposals = rule == "heat-bath" and not sparse and not full
+        frame[:, :n] = D.toarray() if sparse else D  # type: ignore[union-attr]
+    elif rule == "heat-bath" and sparse:
+        rows = D.T
+    elif rule == "heat-bath":
+        alias = alias_table(factors**p)
     items = Items(
         directions=columns_of(D),
-        rows=columns_of(D.T if by_row else np.empty((0, 0))),
+        rows=columns_of(rows),
         factors=frozen(np.pad(factors, (0, filled - n))),
-        alias=frozen(alias_table(factors**p) if by_proposals else np.empty((0, 2))),
+        alias=frozen(alias),
         frame=frozen(frame),
-        full=full,
     )
     return Exchange(rule, p, n, r, items, SetTracker.of(track, n))
 
 
+def _is_small(target: VolumeSampling) -> bool:
+    """Tell whether to keep all of T D is faster than row products of a sparse A, or proposals."""
+    r, n, p = target.r, target.n, target.power
+    if sp.issparse(target.A):
+        return r * n <= SMALL_GRAPH
+    # Were directions spread evenly, 1 / E|cos|^p proposals would be expected.
+    logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
+    expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))
+    return n < (PROPOSALS if p in (1.0, 2.0) else POWERS) * expected
+
+
+def aligned(shape: tuple[int, ...]) -> Floats:
+    """Allocate an array that begins with a cache line: rank-one changes are faster by a third."""
+    size = math.prod(shape)
+    room = np.empty(size + 7)
+    first = -room.ctypes.data // 8 % 8
+    return room[first : first + size].reshape(shape)
+
+
 def scratch_for(items: Items) -> Scratch:
     """Allocate scratch."""
-    r, width = items.frame.shape
-    filled = items.factors.shape[0]
+    r, filled = items.frame.shape[0], items.factors.shape[0]
+    width = items.frame.shape[1] or r
     return Scratch(
         weights=np.zeros(filled),
         sums=np.zeros(filled // BLOCK),
         matrix=np.empty((r, width)),
-        row=np.empty(width),
+        row=aligned((width,)),
         column=np.empty(r),
         nonzero=np.empty(r, np.int64),
         owner=np.empty(r, np.int64),
@@ -262,7 +285,7 @@ def entry(items: Items, tableau: Floats, s: int, t: int) -> float:
     """Return T_s . d_t: by this the determinant of directions changes when t replaces s."""
     directions = items.directions
     total = 0.0
-    if items.full:
+    if items.frame.shape[1] > 0:
         total = tableau[s, t]
     elif directions.dense.shape[0] > 0:
         for i in range(tableau.shape[0]):
@@ -278,7 +301,10 @@ def tableau_column(items: Items, tableau: Floats, t: int, column: Floats) -> Non
     """Set column = T d_t."""
     directions = items.directions
     r = tableau.shape[0]
-    if items.full or directions.dense.shape[0] > 0:
+    if items.frame.shape[1] > 0:
+        for k in range(r):
+            column[k] = tableau[k, t]
+    elif directions.dense.shape[0] > 0:
         for k in range(r):
             column[k] = entry(items, tableau, k, t)
     else:
@@ -291,19 +317,23 @@ def tableau_column(items: Items, tableau: Floats, t: int, column: Floats) -> Non
 
 
 @inlined
-def weighted_row(items: Items, tableau: Floats, s: int, weights: Floats) -> None:
+def weighted_row(items: Items, tableau: Floats, s: int, scratch: Scratch) -> None:
     """Set weights[t] = T_s . d_t f_t for all items t."""
-    rows, factors = items.rows, items.factors
-    if items.full:
+    rows, factors, weights, nonzero = items.rows, items.factors, scratch.weights, scratch.nonzero
+    if items.frame.shape[1] > 0:
         for t in range(weights.shape[0]):
             weights[t] = tableau[s, t] * factors[t]
     elif rows.indptr.shape[0] > 0:
         for t in range(weights.shape[0]):
             weights[t] = 0.0
-        for i in range(tableau.shape[0]):
-            if tableau[s, i] != 0.0:  # in a graph most are zero
-                for e in range(rows.indptr[i], rows.indptr[i + 1]):
-                    weights[rows.indices[e]] += tableau[s, i] * rows.data[e]
+        active = 0
+        for i in range(tableau.shape[0]):  # few in a graph; to find them first saves branches
+            nonzero[active] = i
+            active += 1 if tableau[s, i] != 0.0 else 0
+        for a in range(active):
+            i = nonzero[a]
+            for e in range(rows.indptr[i], rows.indptr[i + 1]):
+                weights[rows.indices[e]] += tableau[s, i] * rows.data[e]
         for t in range(weights.shape[0]):
             weights[t] *= factors[t]
     else:
@@ -321,35 +351,41 @@ def length(tableau: Floats, s: int) -> float:
 
 
 @inlined
-def pivot_row(items: Items, tableau: Floats, s: int, t: int, scratch: Scratch) -> float:
-    """Set column = T d_t and row to row s of the tableau once t is there; return |row|^2."""
-    column, row = scratch.column, scratch.row
-    tableau_column(items, tableau, t, column)
-    inverse = 1.0 / column[s]
-    size = 0.0
-    for i in range(row.shape[0]):
-        row[i] = tableau[s, i] * inverse
-        size += row[i] * row[i]
-    if items.full:
-        row[t] = 1.0
-    return size
+def share_of(column: Floats, s: int) -> float:
+    """Return the share that entry s has in the squared length of the column."""
+    total = 0.0
+    for k in range(column.shape[0]):
+        total += column[k] * column[k]
+    return column[s] * column[s] / total if total > 0.0 else 0.0
 
 
 @inlined
-def pivot(tableau: Floats, s: int, scratch: Scratch) -> None:
-    """Let an item take place s, with ``column`` and ``row`` set: a rank-one change."""
+def pivot(items: Items, tableau: Floats, s: int, t: int, scratch: Scratch) -> None:
+    """Let item t take place s, where ``column`` is T d_t: a rank-one change."""
     column, row, nonzero = scratch.column, scratch.row, scratch.nonzero
     r = column.shape[0]
+    inverse = 1.0 / column[s]
+    for i in range(row.shape[0]):
+        row[i] = tableau[s, i] * inverse
+    if items.frame.shape[1] > 0:
+        row[t] = 1.0
     column[s] = 0.0
     active = 0
-    for k in range(r):  # few in a graph; to find them first saves branches
+    for k in range(r):
         nonzero[active] = k
         active += 1 if column[k] != 0.0 else 0
-    for a in range(active):
-        k = nonzero[a]
-        factor = column[k]
-        for i in range(row.shape[0]):
-            tableau[k, i] -= factor * row[i]
+    if active < r - 1:  # a graph: to find the few first saves branches
+        for a in range(active):
+            k = nonzero[a]
+            factor = column[k]
+            for i in range(row.shape[0]):
+                tableau[k, i] -= factor * row[i]
+    else:
+        for k in range(r):
+            factor = column[k]
+            if k != s:
+                for i in range(row.shape[0]):
+                    tableau[k, i] -= factor * row[i]
     for i in range(row.shape[0]):
         tableau[s, i] = row[i]
 
@@ -359,15 +395,18 @@ def invert(items: Items, candidates: Integers, least: float, scratch: Scratch) -
     """Set matrix to the tableau of the first r independent candidates: Gauss-Jordan elimination.
 
     Each takes the free row where its pivot is largest; ``owner`` says who has which. A candidate
-    whose pivot is below ``least``, relative to its row, depends on those before. Returns how many
-    were found.
+    whose pivot is below ``least``, relative to its column, depends on those before. Returns how
+    many were found.
     """
     matrix, owner, column = scratch.matrix, scratch.owner, scratch.column
     r = owner.shape[0]
     for k in range(r):
         owner[k] = -1
         for i in range(matrix.shape[1]):
-            matrix[k, i] = items.frame[k, i]
+            if items.frame.shape[1] > 0:
+                matrix[k, i] = items.frame[k, i]
+            else:
+                matrix[k, i] = 1.0 if i == k else 0.0
     placed = 0
     for c in range(candidates.shape[0]):
         tableau_column(items, matrix, candidates[c], column)
@@ -375,9 +414,8 @@ def invert(items: Items, candidates: Integers, least: float, scratch: Scratch) -
         for k in range(r):
             if owner[k] < 0 and (best < 0 or abs(column[k]) > abs(column[best])):
                 best = k
-        size = pivot_row(items, matrix, best, candidates[c], scratch)
-        if size * least * least < 1.0:
-            pivot(matrix, best, scratch)
+        if share_of(column, best) > least * least:
+            pivot(items, matrix, best, candidates[c], scratch)
             owner[best] = candidates[c]
             placed += 1
             if placed == r:
@@ -452,14 +490,14 @@ def propose(
 
 @inlined
 def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch: Scratch) -> float:
-    """Set weights[t] in proportion to P(B - s + t) for all t, t = s too, and running sums of blocks.
+    """Set weights[t] in proportion to P(B - s + t) for all t, t = s too, and running sums.
 
     Returns the sum of all.
     """
     weights, sums, factors, inside = scratch.weights, scratch.sums, items.factors, basis.inside
     n = weights.shape[0]
-    weighted_row(items, basis.tableau, s, weights)
-    if not items.full:  # they are zero, but for rounding
+    weighted_row(items, basis.tableau, s, scratch)
+    if items.frame.shape[1] == 0:  # they are zero, but for rounding
         for k in range(inside.shape[0]):
             weights[inside[k]] = factors[inside[k]] if k == s else 0.0
     if power != 1.0 and power != 2.0:
@@ -514,26 +552,31 @@ def draw_entering(
             t = int(items.alias[t, 1])
         if place[t] < 0 or place[t] == s:
             share = abs(entry(items, tableau, s, t)) / size
-            if share > ZERO and rng.random() < raised(share, power):
+            possible = share > ZERO and items.factors[t] > 0.0
+            if possible and rng.random() < raised(share, power):
                 return t
     total = heat_bath_weights(power, items, basis, s, scratch)
     entering: int = pick(rng.random() * total, scratch.weights, scratch.sums)
-    return entering
+    if scratch.weights[entering] > 0.0:
+        return entering
+    return int(basis.inside[s])  # rounding led past the last item that has weight
 
 
 @inlined
 def enter(items: Items, basis: Basis, s: int, t: int, scratch: Scratch, counts: Integers) -> None:
     """Let item t take place s, unless it depends on the other items of the basis."""
-    place = basis.place
+    tableau, place, column = basis.tableau, basis.place, scratch.column
     leaving = basis.inside[s]
-    size = pivot_row(items, basis.tableau, s, t, scratch)
-    if not size * SMALL * SMALL < 1.0 and basis.age[0] > 0:
+    tableau_column(items, tableau, t, column)
+    share = share_of(column, s)
+    if share <= SMALL * SMALL and basis.age[0] > 0:
         counts[4] += 1
         refactorise(items, basis, scratch, counts)
-        size = pivot_row(items, basis.tableau, s, t, scratch)
-    if not size * ZERO * ZERO < 1.0 or items.factors[t] == 0.0:
+        tableau_column(items, tableau, t, column)
+        share = share_of(column, s)
+    if share <= ZERO * ZERO:
         return
-    pivot(basis.tableau, s, scratch)
+    pivot(items, tableau, s, t, scratch)
     reorder(scratch.ordered, scratch.others, leaving, t)
     basis.inside[s] = t
     basis.outside[-1 - place[t]] = leaving
@@ -591,7 +634,9 @@ def walk(
                 present = 1.0
                 for m in range(starts[j], starts[j + 1]):
                     present = present if place[members[m]] >= 0 else 0.0
-                tracked[k, j] += present / thin
+                tracked[k, j] += present
+        for j in range(sets):
+            tracked[k, j] /= thin
         for i in range(r):
             subsets[k, i] = ordered[i]
     counts[0] += subsets.shape[0] * thin

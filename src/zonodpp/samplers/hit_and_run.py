@@ -16,29 +16,23 @@ from numpy.typing import NDArray
 from zonodpp.columns import Floats, frozen
 from zonodpp.inputs import as_positive, one_of
 from zonodpp.samplers import State
-from zonodpp.samplers.lines import (
-    COUNTERS,
-    LOST_TILES,
-    TILES,
-    Rule,
-    Watch,
-    Work,
-    run_by_long_steps,
-    run_by_walk,
-)
+from zonodpp.samplers.jump_line import run_by_long_steps
+from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers.walk_line import run_by_walk
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import Ellipsoid
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
-from zonodpp.zonotope.products import Engine, unit_columns
+from zonodpp.zonotope.products import Engine, unit_columns, unit_costs
 from zonodpp.zonotope.start import checked_basis, find_tile, tile_from_basis
 
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = Tile._fields
 PILOT_STEPS = 16
 TILES_PER_ITEM = 4
+TILES_PER_ITEM_TRACKED = 32
 LONG_STEP_COST = 2.5
 ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to pay
 
@@ -95,6 +89,7 @@ class HitAndRun:
             x=state["x"],
             c=state["c"],
             d=np.empty(r),
+            along=np.empty(r),
             z=np.empty(r),
             inside=np.empty(sets, np.bool_),
             before=np.empty(sets, np.bool_),
@@ -115,7 +110,11 @@ class HitAndRun:
     def _mend(self, state: State) -> None:
         """Find the tile of the point again, and count that it was lost."""
         state["counts"][LOST_TILES] += 1
-        tile = find_tile(self.engine, state["x"], state["c"], state["basis"].copy())
+        basis = state["basis"].copy()
+        if self.rule.fresh:  # there is no point to find
+            tile = tile_from_basis(self.engine, basis, state["c"])
+        else:
+            tile = find_tile(self.engine, state["x"], state["c"], basis)
         for name in TILE_FIELDS:
             state[name][...] = getattr(tile, name)
 
@@ -131,6 +130,7 @@ def prepare(
     base_measure: str = "sqrt",
     c: Any = None,
     preset: str | None = None,
+    reflect: bool | None = None,
 ) -> HitAndRun:
     """Check the options and choose what they leave open.
 
@@ -152,6 +152,9 @@ def prepare(
         The linear objective of a fixed tiling. Default: Gaussian, drawn once for each chain.
     preset : {"paper"}, optional
         Algorithm 5 as published: metropolis, isotropic, fixed.
+    reflect : bool, optional
+        Let the walk go on from the boundary as from a mirror, to the end of the window. Default:
+        where sets are tracked and nothing else is asked for, since averages gain from long walks.
     """
     if preset is not None:
         one_of(preset, "preset", ("paper",))
@@ -164,6 +167,15 @@ def prepare(
     one_of(base_measure, "base_measure", ("sqrt", "full"))
     if c is not None and tiling == "fresh":
         raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
+
+    tracker = SetTracker.of(track, target.n)
+    if reflect is None:
+        plain = line == "gibbs" and tiling == "fresh" and window is None
+        reflect = plain and tracker.size > 0
+    elif reflect and tiling == "fixed":
+        raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
+    elif reflect and window == np.inf:
+        raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
 
     q = np.ones(target.n) if target.weights is None else target.weights / target.weights.max()
     s = np.sqrt(q) if base_measure == "sqrt" else q
@@ -179,19 +191,21 @@ def prepare(
         gibbs=line == "gibbs",
         fresh=tiling == "fresh",
         long_steps=False,
+        reflect=bool(reflect),
+        metric=frozen(factor @ factor.T),
     )
     sampler = HitAndRun(
         engine,
         rule,
         frame.ellipsoid,
         _costs(c, engine),
-        SetTracker.of(track, target.n),
+        tracker,
     )
     if window is not None:
         if window != np.inf:
             window = as_positive(window, "window")
         return replace(sampler, rule=rule._replace(window=float(window)))
-    if line == "metropolis":
+    if line == "metropolis" and tiling == "fixed":
         return replace(sampler, rule=rule._replace(long_steps=long_steps_are_cheaper(sampler)))
     return replace(sampler, rule=rule._replace(window=default_window(sampler)))
 
@@ -206,7 +220,7 @@ def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> Floats:
 
 
 def _costs(c: Any, engine: Engine) -> Floats | None:
-    """Costs for unit columns: y_j in [0, 1] becomes l_j y_j in [0, l_j]."""
+    """Check a user's costs; return them for unit columns."""
     if c is None:
         return None
     costs = np.asarray(c, dtype=np.float64)
@@ -214,7 +228,7 @@ def _costs(c: Any, engine: Engine) -> Floats | None:
         raise ValueError(f"c must have one entry for each of the {engine.lengths.size} items")
     if not np.all(np.isfinite(costs)):
         raise ValueError("c must be finite")
-    return np.divide(costs, engine.lengths, out=np.zeros_like(costs), where=engine.lengths > 0)
+    return unit_costs(costs, engine)
 
 
 def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
@@ -242,9 +256,11 @@ def default_window(sampler: HitAndRun) -> float:
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
     of its r items had several chances to leave: longer walks cost more and gain nothing. Where
-    chords are shorter than that, whole chords are walked.
+    chords are shorter than that, whole chords are walked. With reflection the walk is longer: its
+    tiles are cheap, and all of them count in the averages.
     """
-    wanted = TILES_PER_ITEM * len(sampler.rule.factor)
+    per_item = TILES_PER_ITEM_TRACKED if sampler.rule.reflect else TILES_PER_ITEM
+    wanted = per_item * len(sampler.rule.factor)
     window = _unit_window(sampler)
     before = 0.0
     while True:

@@ -50,6 +50,8 @@ def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
     for j in range(row.shape[0]):
         order[high] = j
         high += 1 if ratio[j] < np.inf else 0
+    count = high
+    noise = 1e-9 * slope
     low = 0
     while low < high:
         last = high - 1
@@ -75,7 +77,8 @@ def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
         else:
             slope -= mass + pivot_mass
             low = split + 1
-    return -1
+    # The slope was used up exactly, and rounding hid it: the last item passed is the one.
+    return high - 1 if high < count or slope <= noise else -1
 
 
 @lean
@@ -119,7 +122,10 @@ def settle(
         ratios(engine, tile, p, upward, scratch)
         passed = breakpoint(engine, scratch, slope)
         if passed < 0:
-            return OUTSIDE, 0.0
+            if slope > 1e3 * tolerance:
+                return OUTSIDE, 0.0
+            u[p] = reach[p] if upward > 0.0 else 0.0  # on the boundary, up to rounding
+            continue
         entering = order[passed]
         theta = ratio[entering]
         # Passed items flip to their other bound, which moves the point of the basis.

@@ -7,7 +7,7 @@ paper (equation 6). One pivot leads into a neighbouring tile.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,12 @@ def empty_tile(r: int, n: int) -> Tile:
         side=np.ones(n),
         age=np.zeros(1, np.int64),
     )
+
+
+def copy_of(tile: Tile) -> Tile:
+    """Return a tile of its own."""
+    arrays: Any = (array.copy() for array in tile)
+    return Tile(*arrays)
 
 
 def scratch_for(r: int, n: int) -> Scratch:

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from zonodpp._jit import inlined
 from zonodpp.columns import Columns, Floats, columns_of, frozen
 
-
 SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
 
 
@@ -41,6 +40,12 @@ def make_engine(A: Any, scale: Floats | None) -> Engine:
         return Engine(frozen(np.empty((A.shape[0], 0))), columns_of(unit), frozen(lengths))
     dense = (A.toarray() if sp.issparse(A) else A) * factors
     return Engine(frozen(dense), columns_of(dense), frozen(lengths))
+
+
+def unit_costs(c: Floats, engine: Engine) -> Floats:
+    """Return costs for unit columns: c_j y_j with y_j in [0, 1] is (c_j / l_j) (l_j y_j)."""
+    lengths = engine.lengths
+    return np.divide(c, lengths, out=np.array(c, dtype=np.float64), where=lengths > 0)
 
 
 def unit_columns(engine: Engine) -> Any:

@@ -1,0 +1,265 @@
+"""A step of hit-and-run that walks the line, tile by tile.
+
+It visits every tile of the chord, or of a window of it, and picks one as it goes: with the exact
+conditional probability, length times density (``gibbs``), or by length alone and then a Metropolis
+test, which is Algorithm 4 of the paper.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp._jit import inlined, lean, spliced
+from zonodpp.columns import Floats, Integers
+from zonodpp.samplers.lines import (
+    ACCEPTED,
+    MOVED,
+    STEPS,
+    TILES,
+    Rule,
+    Watch,
+    Work,
+    draw_direction,
+    finish_step,
+    look,
+    refresh,
+    renew,
+)
+from zonodpp.zonotope.factor import set_speed
+from zonodpp.zonotope.pivots import (
+    REFRESH,
+    Scratch,
+    Tile,
+    copy_basis,
+    copy_bounds,
+    cross,
+    next_break,
+    price,
+)
+from zonodpp.zonotope.products import Engine
+
+HUGE = 1e100
+ENDLESS = 10_000_000  # more tiles than any line has that fits into a lifetime
+
+
+@lean
+def run_by_walk(
+    rng: np.random.Generator,
+    engine: Engine,
+    rule: Rule,
+    watch: Watch,
+    work: Work,
+    subsets: NDArray[np.int32],
+    tracked: Floats,
+    progress: Integers,
+    thin: int,
+    counts: Integers,
+) -> bool:
+    """Fill subsets with draws, thin steps apart; False if the point's tile was lost on the way.
+
+    ``progress`` holds the draw and the step in it to go on with, so that the caller can mend the
+    tile and call again.
+    """
+    tile = work.tile
+    while progress[0] < subsets.shape[0]:
+        while progress[1] < thin:
+            if tile.age[0] >= REFRESH and not refresh(engine, rule, work, counts):
+                return False
+            if rule.fresh:  # given B the point is uniform in its tile, whatever the costs are
+                for j in range(work.c.shape[0]):
+                    work.c[j] = rng.random()
+                price(engine, tile, work.c, work.scratch)
+                for p in range(tile.u.shape[0]):
+                    tile.u[p] = rng.random() * tile.reach[p]
+            draw_direction(rng, rule, work)
+            set_speed(tile, work.d)
+            look(watch, tile, work.before)
+            if not walk_line(rng, engine, rule, watch, work, counts):
+                return False
+            finish_step(work, subsets, tracked, progress, thin)
+        progress[0] += 1
+        progress[1] = 0
+    return True
+
+
+@spliced
+def walk_line(
+    rng: np.random.Generator, engine: Engine, rule: Rule, watch: Watch, work: Work, counts: Integers
+) -> bool:
+    """Walk the window both ways from the point, and pick a tile on the way.
+
+    The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
+    probability its weight over that of all seen, which next happens when their weight exceeds
+    (weight at the last pick) / U. So nothing is stored but the pick. Whether to go there at all is
+    decided at the end. False: the walk does not end, so the tile was lost.
+    """
+    tile, start, chosen = work.tile, work.start, work.chosen
+    u, v, basis = tile.u, tile.v, tile.basis
+    mass, inside, share = rule.mass, work.inside, work.share
+    r, sets = u.shape[0], share.shape[0]
+    copy_basis(tile, start)
+    copy_bounds(tile, start)
+    for i in range(r):
+        work.along[i] = work.d[i]
+    for s in range(sets):
+        share[s] = 0.0
+    stay = 0.0  # weight of the first tile
+    others = 0.0  # weight of the others
+    threshold = 0.0
+    passed = 0.0  # what a Metropolis test lets pass
+    top = 0  # densities are kept as density * HUGE**level; weights are in units of HUGE**top
+    picked_alpha = 0.0
+    picked_ratio = 1.0
+    ahead = rule.window
+    if ahead < np.inf:
+        ahead *= rng.random()
+    first_ahead = 0.0
+    first_back = 0.0
+    for half in range(2):
+        limit = ahead
+        forward = 1.0
+        if half == 1:
+            limit = rule.window - ahead if rule.window < np.inf else np.inf
+            forward = -1.0
+            copy_basis(start, tile)
+            copy_bounds(start, tile)
+            for p in range(r):
+                v[p] = -v[p]
+                work.along[p] = -work.d[p]
+        for s in range(sets):
+            inside[s] = work.before[s]
+        density = 1.0
+        level = 0
+        gone = 0.0
+        tiles = 0
+        while True:
+            if tiles > ENDLESS:
+                copy_basis(start, tile)
+                copy_bounds(start, tile)
+                return False
+            length, p = next_break(tile)
+            last = gone + length >= limit
+            if last:
+                length = limit - gone
+            while level > top:
+                top += 1
+                if rule.gibbs:
+                    stay /= HUGE
+                    others /= HUGE
+                    threshold /= HUGE
+                    for s in range(sets):
+                        share[s] /= HUGE
+            weight = length
+            here = length
+            if rule.gibbs:
+                weight = length * density if level == top else 0.0
+                here = weight
+            elif level < 0:
+                here = 0.0
+            elif level == 0:
+                here = length * min(1.0, density)
+            passed += here
+            for s in range(sets):
+                if inside[s]:
+                    share[s] += here
+            if tiles == 0:
+                stay += weight
+                first_ahead = length if half == 0 else first_ahead
+                first_back = length
+            else:
+                others += weight
+                if others > threshold:
+                    threshold = others / (1.0 - rng.random())
+                    picked_ratio = density if level == 0 else (np.inf if level > 0 else 0.0)
+                    copy_basis(tile, chosen)
+                    if not rule.fresh:
+                        copy_bounds(tile, chosen)
+                        part = length * rng.random()
+                        picked_alpha = forward * (gone + part)
+                        for k in range(r):
+                            chosen.u[k] += part * v[k]
+            tiles += 1
+            if last:
+                break
+            for k in range(r):
+                u[k] += length * v[k]
+            gone += length
+            size, left = cross(engine, tile, p, work.scratch)
+            if size == 0.0:
+                if not rule.reflect:
+                    break
+                reflect(rule, tile, p, work.along, work.scratch)
+                continue
+            entered = basis[p]
+            factor = mass[entered] / mass[left]
+            if rule.exponent == 1.0:
+                factor *= size
+            elif rule.exponent != 0.0:
+                factor *= size**rule.exponent
+            density *= factor
+            if density > HUGE:
+                density /= HUGE
+                level += 1
+            elif density < 1.0 / HUGE:
+                density *= HUGE
+                level -= 1
+            if watch.watched[left] or watch.watched[entered]:
+                look(watch, tile, inside)
+            if tile.age[0] >= REFRESH:
+                renew(engine, tile, work.scratch, counts)
+                set_speed(tile, work.along)
+        counts[TILES] += tiles
+    total = stay + others
+    for s in range(sets):
+        if work.before[s] and not rule.gibbs:  # what the test rejects stays in the first tile
+            share[s] += total - passed
+        share[s] /= total
+    counts[STEPS] += 1
+    moves = rng.random() * total >= stay and others > 0.0
+    accepted = rule.gibbs or not moves or rng.random() < picked_ratio
+    counts[ACCEPTED] += 1 if accepted else 0
+    if moves and accepted:
+        counts[MOVED] += 1
+        copy_basis(chosen, tile)
+        if not rule.fresh:
+            copy_bounds(chosen, tile)
+    else:
+        copy_basis(start, tile)
+        picked_alpha = 0.0
+        if not rule.fresh:
+            copy_bounds(start, tile)
+            if not moves:  # a uniform point of the first tile's part of the line
+                picked_alpha = (first_ahead + first_back) * rng.random() - first_back
+                for k in range(r):
+                    u[k] += picked_alpha * v[k]
+    if not rule.fresh:
+        for i in range(r):
+            work.x[i] += picked_alpha * work.d[i]
+    return True
+
+
+@inlined
+def reflect(rule: Rule, tile: Tile, p: int, along: Floats, scratch: Scratch) -> None:
+    """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.
+
+    Its normal is row p of T. In the metric of the directions the mirror keeps lengths, so that it
+    keeps the law of directions, and with it that of the point.
+    """
+    T, v, metric, image = tile.T, tile.v, rule.metric, scratch.far
+    r = v.shape[0]
+    size = 0.0
+    for i in range(r):
+        total = 0.0
+        for k in range(r):
+            total += metric[i, k] * T[p, k]
+        image[i] = total
+        size += total * T[p, i]
+    size = 2.0 * v[p] / size
+    for k in range(r):
+        total = 0.0
+        for i in range(r):
+            total += T[k, i] * image[i]
+        v[k] -= size * total
+    for i in range(r):
+        along[i] -= size * image[i]

@@ -1,0 +1,213 @@
+"""Checkpoints: kill -9 at any moment, damaged and foreign files, full disks."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from zonodpp import ProjectionDPP, Samples, checkpoint, sample, storage
+
+METHODS = {
+    "exact": {"method": "exact"},
+    "trees": {"method": "trees"},
+    "zonotope": {"method": "zonotope"},
+    "paper": {"method": "zonotope", "preset": "paper"},
+    "heat-bath": {"method": "exchange"},
+    "barker": {"method": "exchange", "rule": "barker"},
+}
+
+
+@pytest.fixture
+def target():
+    graph = nx.wheel_graph(6)
+    for k, (u, v) in enumerate(graph.edges):
+        graph[u][v]["w"] = 1.0 + k % 3
+    return ProjectionDPP.from_graph(graph, weight="w")
+
+
+def same(first, second):
+    assert np.array_equal(first.subsets, second.subsets)
+    assert np.array_equal(first.tracked, second.tracked)
+    for name in first.stats:
+        if name != "seconds":
+            assert np.array_equal(first.stats[name], second.stats[name]), name
+
+
+@pytest.mark.parametrize("options", METHODS.values(), ids=METHODS)
+def test_a_run_in_parts_is_the_whole_run(target, tmp_path, options):
+    call = {"chains": 3, "rng": 5, "burn_in": 20, "thin": 2, "track": [[0, 1]], **options}
+    whole = sample(target, 400, **call)
+    path = tmp_path / "run"
+    for draws in (10, 150, 400):
+        parts = sample(target, draws, checkpoint=path, **call)
+    same(parts, whole)
+    # The run is over: the same call has nothing left to do.
+    same(sample(target, 400, checkpoint=path, **call), whole)
+
+
+def test_an_interrupted_run_goes_on(target, tmp_path):
+    call = {"chains": 2, "rng": 1, "method": "zonotope"}
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        if progress.drawn > 200:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run"
+    with pytest.warns(UserWarning, match="interrupted"):
+        partial = sample(target, 200_000, checkpoint=path, progress=stop, **call)
+    assert 0 < partial.subsets.shape[1] < 200_000
+    longer = partial.subsets.shape[1] + 500
+    same(sample(target, longer, checkpoint=path, **call), sample(target, longer, **call))
+
+
+SCRIPT = """
+    import sys
+    import numpy as np
+    from zonodpp import ProjectionDPP, checkpoint, sample
+    checkpoint.INTERVAL, checkpoint.SHARE = 0.02, 0.9
+    A = np.random.default_rng(0).normal(size=(4, 14))
+    print("ready", flush=True)
+    samples = sample(
+        ProjectionDPP(A), {draws}, method="{method}", chains=3, rng=7, thin={thin}, workers=2,
+        track=[[0, 1]], checkpoint=sys.argv[1],
+    )
+    samples.save(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "draws", "thin"), [("zonotope", 6000, 10), ("exchange", 8000, 300)]
+)
+def test_kill_at_random_moments(tmp_path, method, draws, thin):
+    script = tmp_path / "run.py"
+    script.write_text(textwrap.dedent(SCRIPT.format(method=method, draws=draws, thin=thin)))
+    path, result = tmp_path / "checkpoint", tmp_path / "result"
+    moments = np.random.default_rng(3).uniform(0.0, 0.5, size=60)
+    killed = 0
+    for moment in moments:
+        process = subprocess.Popen(
+            [sys.executable, script, path, result], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(moment)
+        process.send_signal(signal.SIGKILL)
+        if process.wait() == -signal.SIGKILL:
+            killed += 1
+        process.stdout.close()
+        if result.exists() or killed >= 8:
+            break
+    assert killed >= 3
+    subprocess.run([sys.executable, script, path, result], check=True, stdout=subprocess.DEVNULL)
+    A = np.random.default_rng(0).normal(size=(4, 14))
+    call = {"method": method, "chains": 3, "rng": 7, "thin": thin, "track": [[0, 1]]}
+    same(Samples.load(result), sample(ProjectionDPP(A), draws, **call))
+    assert [p for p in pathlib.Path(tmp_path).iterdir() if p.suffix == ".tmp"] == [] or killed
+
+
+CALL = {"method": "exchange", "chains": 2, "rng": 1, "thin": 2, "burn_in": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"method": "zonotope"}, "another method: exchange, not zonotope"),
+        ({"rule": "barker"}, "another options"),
+        ({"chains": 3}, "another"),
+        ({"rng": 2}, "another seed"),
+        ({"thin": 1}, "another thin: 2, not 1"),
+        ({"burn_in": 0}, "another burn_in"),
+        ({"track": [[0]]}, "another track"),
+    ],
+)
+def test_another_run_is_refused_by_name(target, tmp_path, change, name):
+    path = tmp_path / "run"
+    sample(target, 20, checkpoint=path, **CALL)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=name):
+        sample(target, 20, checkpoint=path, **{**CALL, **change})
+    assert path.read_bytes() == before
+
+
+def test_another_target_or_version_is_refused_by_name(target, tmp_path, monkeypatch):
+    path = tmp_path / "run"
+    sample(target, 20, checkpoint=path, **CALL)
+    with pytest.raises(ValueError, match="another target"):
+        sample(ProjectionDPP(np.eye(5, 10)), 20, checkpoint=path, **CALL)
+    monkeypatch.setattr(checkpoint, "__version__", "99.0")
+    with pytest.raises(ValueError, match=r"another version: .*, not 99\.0"):
+        sample(target, 20, checkpoint=path, **CALL)
+
+
+def test_fewer_draws_than_there_are(target, tmp_path):
+    path = tmp_path / "run"
+    sample(target, 20, checkpoint=path, **CALL)
+    with pytest.raises(ValueError, match="holds 20 draws already, more than the 10"):
+        sample(target, 10, checkpoint=path, **CALL)
+
+
+@pytest.mark.parametrize("where", [0, 40, 0.5, -30])
+def test_a_damaged_file_is_reported_and_left_alone(target, tmp_path, where):
+    path = tmp_path / "run"
+    sample(target, 200, checkpoint=path, **CALL)
+    data = bytearray(path.read_bytes())
+    place = int(where * len(data)) if isinstance(where, float) else where
+    data[place] ^= 0xFF
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=str(path)):
+        sample(target, 200, checkpoint=path, **CALL)
+    assert path.read_bytes() == bytes(data)
+
+
+def test_a_truncated_file_and_another_file(target, tmp_path):
+    path = tmp_path / "run"
+    sample(target, 200, checkpoint=path, **CALL)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="damaged"):
+        sample(target, 200, checkpoint=path, **CALL)
+    sample(target, 5, **CALL).save(path)
+    with pytest.raises(ValueError, match="holds samples, not checkpoint"):
+        sample(target, 200, checkpoint=path, **CALL)
+    path.write_text("not ours")
+    with pytest.raises(ValueError, match="not written by zonodpp"):
+        sample(target, 200, checkpoint=path, **CALL)
+
+
+def test_a_folder_that_is_not_there_is_an_error_before_the_run(target, tmp_path):
+    with pytest.raises(OSError, match="cannot write"):
+        sample(target, 10**9, checkpoint=tmp_path / "no" / "run", **CALL)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device on this system")
+def test_a_disk_that_fills_up_loses_nothing(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    path = tmp_path / "run"
+    write, calls = storage.write_arrays, []
+
+    def fills_up(*arguments):
+        calls.append(1)
+        if len(calls) > 1:
+            with open("/dev/full", "wb", buffering=0) as full:
+                full.write(b"x")  # a real "no space left on device"
+        write(*arguments)
+
+    monkeypatch.setattr(checkpoint, "write_arrays", fills_up)
+    with pytest.warns(RuntimeWarning, match="No space left on device.*still in memory"):
+        samples = sample(target, 500, checkpoint=path, **CALL)
+    same(samples, sample(target, 500, **CALL))
+
+
+def test_no_seed_goes_on_with_the_generators_of_the_file(target, tmp_path):
+    path = tmp_path / "run"
+    call = {**CALL, "rng": None}
+    first = sample(target, 50, checkpoint=path, **call)
+    longer = sample(target, 80, checkpoint=path, **call)
+    assert np.array_equal(longer.subsets[:, :50], first.subsets)
