@@ -65,7 +65,7 @@ def test_an_interrupted_run_goes_on(target, tmp_path):
     with pytest.warns(UserWarning, match="interrupted"):
         partial = sample(target, 200_000, checkpoint=path, progress=stop, **call)
     assert 0 < partial.subsets.shape[1] < 200_000
-    longer = partial.subsets.shape[1] + 500
+    longer = max(len(chain) for chain in partial.subsets) + 40_000
     same(sample(target, longer, checkpoint=path, **call), sample(target, longer, **call))
 
 
@@ -154,7 +154,7 @@ def test_fewer_draws_than_there_are(target, tmp_path):
         sample(target, 10, checkpoint=path, **CALL)
 
 
-@pytest.mark.parametrize("where", [0, 40, 0.5, -30])
+@pytest.mark.parametrize("where", [0, 0.3, 0.5, -30])
 def test_a_damaged_file_is_reported_and_left_alone(target, tmp_path, where):
     path = tmp_path / "run"
     sample(target, 200, checkpoint=path, **CALL)
@@ -183,7 +183,7 @@ def test_a_truncated_file_and_another_file(target, tmp_path):
 
 def test_a_folder_that_is_not_there_is_an_error_before_the_run(target, tmp_path):
     with pytest.raises(OSError, match="cannot write"):
-        sample(target, 10**9, checkpoint=tmp_path / "no" / "run", **CALL)
+        sample(target, 10**6, checkpoint=tmp_path / "no" / "run", **CALL)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device on this system")

@@ -60,8 +60,11 @@ class Store:
     def __post_init__(self) -> None:
         self.filled = np.zeros(self.chains, np.int64)
         room = 1024 if self.plan.draws is None else self.plan.draws
-        self.subsets = np.empty((self.chains, room, self.plan.r), np.int32)
-        self.tracked = np.empty((self.chains, room, self.plan.tracked))
+        try:
+            self.subsets = np.empty((self.chains, room, self.plan.r), np.int32)
+            self.tracked = np.empty((self.chains, room, self.plan.tracked))
+        except MemoryError as error:
+            raise MemoryError(f"no room for that many draws ({error}); ask for fewer") from None
 
     def add(self, chain: int, subsets: NDArray[np.int32], tracked: Floats) -> None:
         """Append a block of draws to a chain."""

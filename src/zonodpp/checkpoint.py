@@ -69,7 +69,8 @@ class Checkpoint:
 
     def _check(self, found: dict[str, Any]) -> None:
         for name, value in self.identity.items():
-            if value is not None and found.get(name) is not None and found[name] != value:
+            unknown = name == "seed" and None in (value, found.get(name))
+            if found.get(name) != value and not unknown:
                 shown = "" if len(str(value)) > 40 else f": {found[name]}, not {value}"
                 raise ValueError(
                     f"{self.path} is the checkpoint of another run, with another {name}{shown}; "

@@ -33,3 +33,19 @@ def foods() -> Table:
     header, *rows = csv.reader(text.splitlines())
     values = np.array([[float(entry) for entry in row[1:]] for row in rows])
     return Table([row[0] for row in rows], header[1:], values)
+
+
+def mnist_ones() -> Floats:
+    """Return the first thousand images labelled 1 of the MNIST training set, (1000, 28, 28).
+
+    Grey values from 0 to 1. The set is by LeCun, Cortes and Burges.
+
+    Examples
+    --------
+    >>> from zonodpp.datasets import mnist_ones
+    >>> mnist_ones().shape
+    (1000, 28, 28)
+    """
+    with files("zonodpp").joinpath("data/mnist_ones.npz").open("rb") as file:
+        images = np.load(file)["images"]
+    return np.asarray(images / 255.0)

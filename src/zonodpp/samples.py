@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonodpp import storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
+from zonodpp.graphs import as_networkx
 from zonodpp.inputs import as_items, as_positive
 from zonodpp.targets import VolumeSampling
 
@@ -116,6 +117,19 @@ class Samples:
             [[labels[i] for i in draw if i >= 0] for draw in chain]
             for chain in self.subsets.tolist()
         ]
+
+    def to_networkx(self, chain: int = 0, draw: int = 0) -> Any:
+        """Return one draw as a networkx tree, for targets made from a graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP.from_graph(nx.cycle_graph("abcd")), 1, rng=0)
+        >>> nx.is_tree(samples.to_networkx())
+        True
+        """
+        return as_networkx(self.target, self.subsets[chain, draw])
 
     def contains(self, S: ArrayLike) -> NDArray[np.bool_]:
         """Tell for each draw whether it holds all items of S, (chains, draws)."""

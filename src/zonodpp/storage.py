@@ -63,7 +63,6 @@ def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
         "shape": [target.r, target.n],
         "sparse": None,
         "labels": None if target.labels is None else _encode_labels(target.labels),
-        "nodes": None if target.graph is None else target.graph.nodes,
     }
     arrays: Arrays = {}
     if sp.issparse(target.A):
@@ -75,8 +74,15 @@ def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
         arrays["target/A"] = np.asarray(target.A)
     if target.weights is not None:
         arrays["target/weights"] = target.weights
-    if target.graph is not None:
-        arrays.update({"target/tail": target.graph.tail, "target/head": target.graph.head})
+    graph = target.graph
+    if graph is not None:
+        arrays.update({"target/tail": graph.tail, "target/head": graph.head})
+        header["graph"] = {
+            "nodes": graph.nodes,
+            "names": None if graph.names is None else _encode_labels(graph.names),
+            "multigraph": graph.multigraph,
+            "weight": graph.weight,
+        }
     return header, arrays
 
 
@@ -90,12 +96,13 @@ def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         A = arrays["target/A"]
     if list(A.shape) != header["shape"]:
         raise ValueError(f"A is {A.shape}, but {header['shape']} was announced")
-    labels = header["labels"]
-    if labels is not None:
-        labels = [_decode_label(label) for label in labels]
+    labels = _decode_labels(header["labels"])
     graph = None
-    if header["nodes"] is not None:
-        graph = Graph(header["nodes"], arrays["target/tail"], arrays["target/head"])
+    if "graph" in header:
+        known = header["graph"]
+        ends = arrays["target/tail"], arrays["target/head"]
+        names = _decode_labels(known["names"])
+        graph = Graph(known["nodes"], *ends, names, known["multigraph"], known["weight"])
     # A, labels and graph are as a constructor left them, so none of the constructors fits.
     cls = ProjectionDPP if header["projection"] else VolumeSampling
     target = cls.__new__(cls)
@@ -124,6 +131,10 @@ def _encode_labels(labels: Sequence[Any]) -> list[Any]:
             f"labels of type {', '.join(sorted(unknown))} are saved as text", stacklevel=4
         )
     return encoded
+
+
+def _decode_labels(labels: list[Any] | None) -> list[Any] | None:
+    return None if labels is None else [_decode_label(label) for label in labels]
 
 
 def _decode_label(label: Any) -> Any:

@@ -46,7 +46,7 @@ SMALL = 1e-8  # ... and those before which T is computed anew
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
 POWERS = 2  # the same where powers take a call for each item
 SMALL_GRAPH = 1024  # entries of T D that are worth keeping for a sparse A
-BLOCK = 8  # weights summed together
+BLOCK = 4  # weights summed together
 WIDTH = 16  # items are filled up to a multiple of this, which is what loops take at once
 
 
