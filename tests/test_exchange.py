@@ -10,8 +10,10 @@ from law import assert_law, assert_not_law, enumerate_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.columns import refreeze
-from zonodpp.samplers import exchange
-from zonodpp.samplers.exchange import BARKER, RULES, Basis, prepare, scratch_for
+from zonodpp.samplers import exchange, exchange_walk
+from zonodpp.samplers.exchange import RULES, prepare
+from zonodpp.samplers.exchange_tableau import Basis, scratch_for
+from zonodpp.samplers.exchange_walk import BARKER
 
 THIN = {"heat-bath": 40, "metropolis": 300, "barker": 600}
 NAMED = {
@@ -54,13 +56,17 @@ def transition_matrix(target, rule):
         for s, leaving in enumerate(basis.inside):
             moves = np.zeros(target.n)
             if rule == "heat-bath":
-                total = exchange.heat_bath_weights(target.power, sampler.items, basis, s, scratch)
+                total = exchange_walk.heat_bath_weights(
+                    target.power, sampler.items, basis, s, scratch
+                )
                 moves[:] = scratch.weights[: target.n] / total
             else:
                 code = RULES.index(rule)
                 for t in basis.outside:
-                    ratio = exchange.probability_ratio(target.power, sampler.items, basis, s, t)
-                    moves[t] = exchange.acceptance(code, ratio) / len(basis.outside)
+                    ratio = exchange_walk.probability_ratio(
+                        target.power, sampler.items, basis, s, t
+                    )
+                    moves[t] = exchange_walk.acceptance(code, ratio) / len(basis.outside)
                 moves *= 0.5 if code == BARKER else 1.0
             moves[leaving] = 0.0
             for t in np.flatnonzero(moves):
@@ -268,7 +274,7 @@ def test_long_chain_does_not_drift(rule):
             assert np.abs(error).max() <= bound
         steps, accepted, refactorisations, drifts, tiny = state["counts"]
         assert steps == 1_000_000
-        assert refactorisations == accepted // (exchange.REFRESH * target.r)
+        assert refactorisations == accepted // (exchange_walk.REFRESH * target.r)
         assert drifts == tiny == 0
 
 

@@ -81,7 +81,7 @@ def error_against_seconds(
     """Draw the relative error of P(S in B) against wall-clock time, as figures 2 (b) and 3 (b).
 
     At each moment a chain counts with the draws it had by then, its seconds (burn-in included)
-    spread evenly over its draws. Parameters are those of `error_against_steps`.
+    spread evenly over its draws; the curve ends with the median chain. Parameters are those of `error_against_steps`.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def psrf_against_steps(
     ax.plot([], [], color=INK, linestyle="--", linewidth=1, label="upper 95% limits")
     ax.set(xlabel="Iterations", ylabel="Potential scale reduction factor")
     if highest > 3:  # the first factors of slow chains would flatten all others
-        ax.set_yscale("log")
+        ax.set_yscale("function", functions=(_stretch, _unstretch))
         levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
         shown = [level for level in levels if level <= highest][:12]
         ax.set_yticks(shown, [f"{level:g}" for level in shown])
@@ -198,7 +198,7 @@ def trace(
     >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
     >>> ax = trace(sample(target, 500, chains=4, rng=0), [1, 2])
     >>> ax.get_ylabel()
-    'Running mean of 1({1, 2} in B)'
+    'Running mean of the presence of {1, 2}'
     """
     values = samples.trace(S, tracked=tracked)
     chains, draws = values.shape
@@ -221,7 +221,8 @@ def trace(
         ax.axhline(exact, color=INK, linewidth=2.2, linestyle=(0, (1, 1)), label="exact", zorder=3)
         low, high = min(low, exact), max(high, exact)
     room = 0.05 * (high - low) or 0.05
-    ax.set(xlabel="Iterations", ylabel=f"Running mean of {what}", ylim=(low - room, high + room))
+    ax.set(xlabel="Iterations", ylabel=f"Running mean of the presence of {what}")
+    ax.set_ylim(low - room, high + room)
     _legend_above_data(ax, columns=3)
     return ax
 
@@ -276,7 +277,7 @@ def rank(
         ax.axhline(k + unit * expected, color=INK, linestyle="--", linewidth=1)
     _name_lanes(ax, chains)
     ax.set(xlabel=f"Rank among all {chains * draws:,} draws", xlim=(0, chains * draws))
-    title = f"Ranks of {_name_of(S, tracked)} (dashed: expected)"
+    title = f"Ranks of the presence of {_name_of(S, tracked)} (dashed: expected)"
     ax.set_title(title, fontsize="medium", loc="left")
     return ax
 
@@ -365,7 +366,7 @@ def _name_of(S: ArrayLike | None, tracked: int | None = None) -> str:
         return f"tracked set {tracked}"
     items = np.atleast_1d(as_items(S, np.iinfo(np.int64).max, "S")).tolist()
     shown = [str(i) for i in items] if len(items) <= 6 else [*map(str, items[:5]), "..."]
-    return f"1({{{', '.join(shown)}}} in B)"
+    return f"{{{', '.join(shown)}}}"
 
 
 def _spread(draws: int) -> Integers:
@@ -379,6 +380,15 @@ def _colours(count: int) -> list[Any]:
 
 def _repeat(looks: Any, count: int) -> list[Any]:
     return [looks[k % len(looks)] for k in range(count)]
+
+
+def _stretch(factor: Any) -> Any:
+    """Scale of factors: logarithmic far up, yet 1 and 1.1 stand apart."""
+    return np.log(np.maximum(factor, 0.91) - 0.9)
+
+
+def _unstretch(place: Any) -> Any:
+    return np.exp(place) + 0.9
 
 
 def _draw_errors(
@@ -398,7 +408,7 @@ def _draw_errors(
     ax.set(xscale="log", yscale="log", xlabel=across)
     # An estimate that is exact by chance has error 0, or 1e-16: it leaves the frame below.
     ax.set_ylim(bottom=0.8 * min(map(max, floors[::2], floors[1::2])))
-    ax.set_ylabel(f"Relative error of P{_name_of(S)[1:]}")
+    ax.set_ylabel(f"Relative error of P({_name_of(S)} in B)")
     _legend_above_data(ax, title="median, first to last decile")
     return ax
 
@@ -422,7 +432,7 @@ def _draw_lanes_of_values(values: Floats, what: str, ax: Axes | None) -> Axes:
         ax.stairs(k + unit * mean, edges, baseline=k, fill=True, color=colour, linewidth=0)
     _name_lanes(ax, chains)
     of = "" if block == 1 else f", means of {block:,} draws"
-    ax.set_title(f"{what}{of} (0 to {means.max():.3g})", fontsize="medium", loc="left")
+    ax.set_title(f"Presence of {what}{of} (0 to {means.max():.3g})", fontsize="medium", loc="left")
     ax.set(xlabel="Iterations", xlim=(0, draws))
     return ax
 
