@@ -81,7 +81,8 @@ def error_against_seconds(
     """Draw the relative error of P(S in B) against wall-clock time, as figures 2 (b) and 3 (b).
 
     At each moment a chain counts with the draws it had by then, its seconds (burn-in included)
-    spread evenly over its draws; the curve ends with the median chain. Parameters are those of `error_against_steps`.
+    spread evenly over its draws; curves end with the time of the median chain. Parameters are
+    those of `error_against_steps`.
 
     Examples
     --------

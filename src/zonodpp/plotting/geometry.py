@@ -208,7 +208,7 @@ def skyscrapers(zonotope: Zonotope, ax: Any = None) -> Any:
     if ax is not None and not hasattr(ax, "get_zlim"):
         raise TypeError("ax must be 3-d axes, made with projection='3d'; got flat ones")
     ax = axes_for(ax, (6.0, 5.0), "3d")
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     heights = _volumes(A, tiles) / np.linalg.det(A @ A.T)
     colours = shades(heights / heights.max())
@@ -229,6 +229,7 @@ def skyscrapers(zonotope: Zonotope, ax: Any = None) -> Any:
     spread = np.ptp(flat, axis=0)
     ax.set_box_aspect((*(spread / spread.max()), 0.6))
     ax.view_init(elev=38, azim=-62)
+    ax.locator_params(axis="both", nbins=5)
     ax.set_xlabel("First coordinate of x")
     ax.set_ylabel("Second coordinate of x")
     ax.set_zlabel(r"Density $|\det A_B| / \det AA'$", labelpad=10)
