@@ -21,8 +21,8 @@ from zonodpp.datasets import mnist_ones
 SEED = 20170411
 # what: paper's floor, default's floor, DPPy's steps, our steps with the paper's rule and without
 CASES = {
-    "K10 weighted, 9 x 45": (100, 150, 200, 20_000, 20_000),
-    "BA(20, 2) weighted, 19 x 36": (100, 150, 200, 20_000, 20_000),
+    "K10 weighted, 9 x 45": (100, 150, 200, 100_000, 100_000),
+    "BA(20, 2) weighted, 19 x 36": (100, 150, 200, 100_000, 100_000),
     "Gaussian 11 x 64": (60, 100, 100, 10_000, 10_000),
     "MNIST ones, 10 x 1000": (200, 300, 4, 500, 2_000),
     "Gaussian 50 x 500": (50, 60, 4, 200, 500),

@@ -179,7 +179,7 @@ def anneal(
                     break
             if t != basis[s]:
                 tableau_column(engine, T, t, column)
-                pivot(tile, s, t, column, scratch.weights)
+                pivot(tile, s, t, scratch)
                 log -= math.log(abs(entry))
                 if tile.age[0] >= REFRESH or abs(entry) > LARGE:
                     log = -invert(units, basis, T, scratch.order)

@@ -26,7 +26,13 @@ from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
 from zonodpp.zonotope.products import Engine, unit_columns, unit_costs
-from zonodpp.zonotope.start import checked_basis, find_tile, tile_from_basis
+from zonodpp.zonotope.start import (
+    any_basis,
+    bare_tile,
+    checked_basis,
+    find_tile,
+    tile_from_basis,
+)
 
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = Tile._fields
@@ -50,11 +56,19 @@ class HitAndRun:
     independent: bool = False
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
-        """Start in the tile of x0 = A u, u uniform, or in the given basis at a uniform point."""
+        """Start in the tile of x0 = A u, u uniform, or in the given basis at a uniform point.
+
+        With fresh tilings, start in a random basis.
+        """
         lengths = self.engine.lengths
         n, r = lengths.size, len(self.rule.factor)
         costs = self.costs if self.costs is not None else rng.standard_normal(n)
-        if init is None:
+        if init is None and self.rule.fresh:
+            # No point is carried, so a random basis does, without a program to solve.
+            basis = any_basis(self.engine, lengths * rng.standard_exponential(n))
+            tile = bare_tile(self.engine, basis)
+            x = np.zeros(r)
+        elif init is None:
             x = unit_columns(self.engine) @ (lengths * rng.random(n))
             tile = find_tile(self.engine, x, costs)
         else:
@@ -83,7 +97,7 @@ class HitAndRun:
         watched[self.tracker.items] = True
         work = Work(
             tile=Tile(*(state[name] for name in TILE_FIELDS)),
-            start=empty_tile(r, n),
+            walker=empty_tile(r, n),
             chosen=empty_tile(r, n),
             scratch=scratch_for(r, n),
             x=state["x"],

@@ -54,7 +54,7 @@ class Work(NamedTuple):
     """The state of a chain and its scratch."""
 
     tile: Tile
-    start: Tile
+    walker: Tile
     chosen: Tile
     scratch: Scratch
     x: Floats  # (r,) the point, carried when tilings are fixed

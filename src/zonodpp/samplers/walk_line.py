@@ -67,8 +67,7 @@ def run_by_walk(
             if tile.age[0] >= REFRESH and not refresh(engine, rule, work, counts):
                 return False
             if rule.fresh:  # given B the point is uniform in its tile, whatever the costs are
-                for j in range(work.c.shape[0]):
-                    work.c[j] = rng.random()
+                draw_costs(rng, work.c)
                 price(engine, tile, work.c, work.scratch)
                 for p in range(tile.u.shape[0]):
                     tile.u[p] = rng.random() * tile.reach[p]
@@ -84,6 +83,20 @@ def run_by_walk(
 
 
 @spliced
+def draw_costs(rng: np.random.Generator, c: Floats) -> None:
+    """Draw new costs from one number of the generator, by the hash of SplitMix64.
+
+    The law holds for any costs that know nothing of the basis, so they may be cheap.
+    """
+    seed = np.uint64(np.int64(rng.random() * 2.0**53))
+    for j in range(c.shape[0]):
+        z = seed + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        c[j] = np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11)))
+
+
+@spliced
 def walk_line(
     rng: np.random.Generator, engine: Engine, rule: Rule, watch: Watch, work: Work, counts: Integers
 ) -> bool:
@@ -94,14 +107,10 @@ def walk_line(
     (weight at the last pick) / U. So nothing is stored but the pick. Whether to go there at all is
     decided at the end. False: the walk does not end, so the tile was lost.
     """
-    tile, start, chosen = work.tile, work.start, work.chosen
+    home, tile, chosen = work.tile, work.walker, work.chosen
     u, v, basis = tile.u, tile.v, tile.basis
     mass, inside, share = rule.mass, work.inside, work.share
     r, sets = u.shape[0], share.shape[0]
-    copy_basis(tile, start)
-    copy_bounds(tile, start)
-    for i in range(r):
-        work.along[i] = work.d[i]
     for s in range(sets):
         share[s] = 0.0
     stay = 0.0  # weight of the first tile
@@ -117,16 +126,16 @@ def walk_line(
     first_ahead = 0.0
     first_back = 0.0
     for half in range(2):
+        copy_basis(home, tile)
+        copy_bounds(home, tile)
         limit = ahead
         forward = 1.0
         if half == 1:
             limit = rule.window - ahead if rule.window < np.inf else np.inf
             forward = -1.0
-            copy_basis(start, tile)
-            copy_bounds(start, tile)
-            for p in range(r):
-                v[p] = -v[p]
-                work.along[p] = -work.d[p]
+        for p in range(r):
+            v[p] *= forward
+            work.along[p] = forward * work.d[p]
         for s in range(sets):
             inside[s] = work.before[s]
         density = 1.0
@@ -135,8 +144,6 @@ def walk_line(
         tiles = 0
         while True:
             if tiles > ENDLESS:
-                copy_basis(start, tile)
-                copy_bounds(start, tile)
                 return False
             length, p = next_break(tile)
             last = gone + length >= limit
@@ -221,18 +228,15 @@ def walk_line(
     counts[ACCEPTED] += 1 if accepted else 0
     if moves and accepted:
         counts[MOVED] += 1
-        copy_basis(chosen, tile)
+        copy_basis(chosen, home)
         if not rule.fresh:
-            copy_bounds(chosen, tile)
+            copy_bounds(chosen, home)
     else:
-        copy_basis(start, tile)
         picked_alpha = 0.0
-        if not rule.fresh:
-            copy_bounds(start, tile)
-            if not moves:  # a uniform point of the first tile's part of the line
-                picked_alpha = (first_ahead + first_back) * rng.random() - first_back
-                for k in range(r):
-                    u[k] += picked_alpha * v[k]
+        if not (moves or rule.fresh):  # a uniform point of the first tile's part of the line
+            picked_alpha = (first_ahead + first_back) * rng.random() - first_back
+            for k in range(r):
+                home.u[k] += picked_alpha * home.v[k]
     if not rule.fresh:
         for i in range(r):
             work.x[i] += picked_alpha * work.d[i]

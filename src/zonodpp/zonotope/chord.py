@@ -115,7 +115,7 @@ def back_transform(W: Floats, direction: Floats, normal: Floats) -> None:
 def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scratch) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``normal``."""
     row, ratio, bits = scratch.row, scratch.ratio, scratch.bits
-    column, weights, order = scratch.column, scratch.weights, scratch.order
+    column, order = scratch.column, scratch.order
     T, basis, reach, lengths = tile.T, tile.basis, tile.reach, engine.lengths
     r, n = basis.shape[0], row.shape[0]
     tableau_row(engine, normal, row)
@@ -147,19 +147,19 @@ def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scrat
             if order[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
                 best = p
         if abs(column[best]) > 1e-3:
-            pivot(tile, best, item, column, weights)
+            pivot(tile, best, item, scratch)
             reach[best] = lengths[item]
             order[best] = 1
             settled += 1
 
 
 @spliced
-def enter_line(tile: Tile, d: Floats, column: Floats, weights: Floats) -> int:
+def enter_line(tile: Tile, d: Floats, scratch: Scratch) -> int:
     """Put -d into the basis, in the place where it is safest; return that place.
 
     Its coordinate is then alpha in x + alpha d = E y.
     """
-    T = tile.T
+    T, column = tile.T, scratch.column
     r = d.shape[0]
     place = 0
     for p in range(r):
@@ -170,7 +170,7 @@ def enter_line(tile: Tile, d: Floats, column: Floats, weights: Floats) -> int:
         if abs(total) > abs(column[place]):
             place = p
     tile.side[tile.basis[place]] = 1.0
-    pivot(tile, place, -1, column, weights)
+    pivot(tile, place, -1, scratch)
     tile.reach[place] = np.inf
     return place
 
@@ -222,7 +222,7 @@ def chord_ends(
 
     ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
     """
-    place = enter_line(tile, d, scratch.column, scratch.weights)
+    place = enter_line(tile, d, scratch)
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
         sign = 1.0 - 2.0 * half

@@ -32,7 +32,7 @@ def refactorise(engine: Engine, tile: Tile, scratch: Scratch) -> bool:
             T[i, p] = 0.0
         T[p, p] = 1.0
     for p in range(r):
-        if engine.rows.shape[1] == 0:
+        if engine.columns.dense.shape[0] == 0:
             indptr, indices, data = (
                 engine.columns.indptr,
                 engine.columns.indices,

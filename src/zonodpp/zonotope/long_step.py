@@ -13,11 +13,12 @@ import numpy as np
 
 from zonodpp._jit import lean, spliced
 from zonodpp.columns import Floats
-from zonodpp.zonotope.pivots import Scratch, Tile, pivot, ratios
+from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot, ratios
 from zonodpp.zonotope.products import Engine, add_column, sum_columns, tableau_column
 
 FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of the longest column
 OUTSIDE, LOST = -1, -2
+ONE_BY_ONE = 12  # items passed in one long step before they are sorted out all together
 
 
 @spliced
@@ -42,17 +43,29 @@ def locate(engine: Engine, tile: Tile, x: Floats, scratch: Scratch) -> None:
 def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
     """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
 
-    Passing item j at step ratio_j lowers the slope by row_j * l_j: a weighted selection, done by
-    partitioning without branches. Returns k, or -1 if the objective rises for ever.
+    Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
+    the smallest ratios are taken one by one, which is a vectorised pass each; when that goes on for
+    long, the rest is a weighted selection, done by partitioning without branches. Returns k, or -1
+    if the objective rises for ever. Ratios of passed items are lost.
     """
     row, ratio, order, lengths = scratch.row, scratch.ratio, scratch.order, engine.lengths
-    high = 0
+    noise = 1e-9 * slope
+    low = 0
+    while low < ONE_BY_ONE:
+        j = first_minimum(scratch.bits)
+        if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
+            return low - 1 if slope <= noise else -1
+        order[low] = j
+        slope -= row[j] * lengths[j]
+        if slope <= 0.0:
+            return low
+        ratio[j] = np.inf
+        low += 1
+    high = low
     for j in range(row.shape[0]):
         order[high] = j
         high += 1 if ratio[j] < np.inf else 0
     count = high
-    noise = 1e-9 * slope
-    low = 0
     while low < high:
         last = high - 1
         middle = (low + last) // 2
@@ -77,7 +90,6 @@ def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
         else:
             slope -= mass + pivot_mass
             low = split + 1
-    # The slope was used up exactly, and rounding hid it: the last item passed is the one.
     return high - 1 if high < count or slope <= noise else -1
 
 
@@ -128,6 +140,8 @@ def settle(
             continue
         entering = order[passed]
         theta = ratio[entering]
+        if theta == np.inf:  # it had been passed, and only rounding made it so
+            theta = gap[entering] / row[entering]
         # Passed items flip to their other bound, which moves the point of the basis.
         for i in range(r):
             weights[i] = 0.0
@@ -155,7 +169,7 @@ def settle(
         gap[entering] = 0.0
         side[entering] = 0.0
         log_det += np.log(abs(column[p]))
-        pivot(tile, p, entering, column, weights)
+        pivot(tile, p, entering, scratch)
         u[p] = start + step
         reach[p] = lengths[entering]
     return LOST, 0.0

@@ -17,7 +17,6 @@ from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 REFRESH = 1000  # pivots after which T is computed anew
-LONG_ROW = 40
 LARGE = 1e5  # a pivot below 1 / LARGE has T computed anew at once
 
 
@@ -42,10 +41,11 @@ class Scratch(NamedTuple):
     bits: Integers  # (n,) the same memory as ratio
     column: Floats  # (r,)
     weights: Floats  # (r,)
-    order: Integers  # (n,)
+    order: Integers  # (n,) and some room
     normal: Floats  # (r,)
     far: Floats  # (r,)
     reached: Floats  # (r,)
+    touched: Integers  # (r,)
     matrix: Floats  # (r, r)
 
 
@@ -78,10 +78,11 @@ def scratch_for(r: int, n: int) -> Scratch:
         bits=ratio.view(np.int64),
         column=np.empty(r),
         weights=np.empty(r),
-        order=np.empty(n, np.int64),
+        order=np.empty(n + 16, np.int64),
         normal=np.empty(r),
         far=np.empty(r),
         reached=np.empty(r),
+        touched=np.empty(r + 1, np.int64),
         matrix=np.empty((r, r)),
     )
 
@@ -152,21 +153,29 @@ def next_break(tile: Tile) -> tuple[float, int]:
 
 
 @inlined
-def pivot(tile: Tile, p: int, item: int, column: Floats, weights: Floats) -> None:
-    """Put an item into place p of the basis: T and the speeds, O(r^2). column is T e_item."""
-    T, v = tile.T, tile.v
+def pivot(tile: Tile, p: int, item: int, scratch: Scratch) -> None:
+    """Put an item into place p of the basis: T and the speeds, O(r^2).
+
+    ``scratch.column`` is T e_item. For graphs most of it is zero: rows to change are listed first,
+    without branches that the processor could not foresee.
+    """
+    T, v, column = tile.T, tile.v, scratch.column
+    weights, touched = scratch.weights, scratch.touched
     r = column.shape[0]
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
     for i in range(r):
         weights[i] = T[p, i] * inverse
+    count = 0
     for k in range(r):
+        touched[count] = k
+        count += 1 if column[k] != 0.0 else 0
+    for q in range(count):
+        k = touched[q]
         factor = column[k]
-        # Zeros are worth a look in long rows only: the processor cannot foresee them.
-        if r < LONG_ROW or factor != 0.0:
-            for i in range(r):
-                T[k, i] -= factor * weights[i]
-            v[k] -= factor * speed
+        for i in range(r):
+            T[k, i] -= factor * weights[i]
+        v[k] -= factor * speed
     for i in range(r):
         T[p, i] = weights[i]
     v[p] = speed
@@ -243,5 +252,5 @@ def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, 
     side[entering] = 0.0
     tableau_column(engine, tile.T, entering, column)
     size = abs(column[p])
-    pivot(tile, p, entering, column, scratch.weights)
+    pivot(tile, p, entering, scratch)
     return size, left

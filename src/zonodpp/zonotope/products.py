@@ -21,7 +21,7 @@ class Engine(NamedTuple):
     """The columns s_j a_j = l_j e_j."""
 
     rows: Floats  # (r, n), unit columns e_j; (r, 0) if sparse
-    columns: Columns  # the same by columns
+    columns: Columns  # the same by columns, sparse if A is
     lengths: Floats  # (n,)
 
 
@@ -34,12 +34,15 @@ def make_engine(A: Any, scale: Floats | None) -> Engine:
         norms = np.linalg.norm(A, axis=0)
     lengths = norms if scale is None else norms * scale
     factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=lengths > 0)
-    if sp.issparse(A) and A.nnz * SPARSE_COST <= A.shape[0] * A.shape[1]:
-        unit = (A @ sp.diags_array(factors)).tocsc()
-        unit.eliminate_zeros()
-        return Engine(frozen(np.empty((A.shape[0], 0))), columns_of(unit), frozen(lengths))
-    dense = (A.toarray() if sp.issparse(A) else A) * factors
-    return Engine(frozen(dense), columns_of(dense), frozen(lengths))
+    if not sp.issparse(A):
+        return Engine(frozen(A * factors), columns_of(A * factors), frozen(lengths))
+    unit = (A @ sp.diags_array(factors)).tocsc()
+    unit.eliminate_zeros()
+    # Columns stay sparse in any case; rows of a small A are faster as plain vectors.
+    rows = np.empty((A.shape[0], 0))
+    if unit.nnz * SPARSE_COST > A.shape[0] * A.shape[1]:
+        rows = unit.toarray()
+    return Engine(frozen(rows), columns_of(unit), frozen(lengths))
 
 
 def unit_costs(c: Floats, engine: Engine) -> Floats:
@@ -108,7 +111,7 @@ def tableau_row(engine: Engine, weights: Floats, row: Floats) -> None:
 def tableau_column(engine: Engine, T: Floats, item: int, column: Floats) -> None:
     """Set column = T e_item."""
     r = T.shape[0]
-    if engine.rows.shape[1] == 0:
+    if engine.columns.dense.shape[0] == 0:
         indptr, indices, data = (
             engine.columns.indptr,
             engine.columns.indices,
@@ -131,7 +134,7 @@ def tableau_column(engine: Engine, T: Floats, item: int, column: Floats) -> None
 @inlined
 def add_column(engine: Engine, item: int, factor: float, to: Floats) -> None:
     """Add factor * e_item."""
-    if engine.rows.shape[1] == 0:
+    if engine.columns.dense.shape[0] == 0:
         indptr, indices, data = engine.columns.indptr, engine.columns.indices, engine.columns.data
         for k in range(indptr[item], indptr[item + 1]):
             to[indices[k]] += factor * data[k]

@@ -38,11 +38,16 @@ def _begin(
     return int(result[0])
 
 
-def any_basis(engine: Engine) -> Integers:
-    """Return r independent columns, well conditioned (QR with column pivoting)."""
+def any_basis(engine: Engine, scale: Floats | None = None) -> Integers:
+    """Return r independent columns (QR with column pivoting), by preference those of large scale.
+
+    Without scale they are about as well conditioned as any.
+    """
     unit = unit_columns(engine)
     dense = unit.toarray() if sp.issparse(unit) else unit
-    _, _, order = scipy.linalg.qr(dense, mode="economic", pivoting=True)
+    if scale is not None:
+        dense = dense * scale
+    order = scipy.linalg.qr(dense, mode="r", pivoting=True)[-1]
     return np.asarray(order[: len(dense)], dtype=np.int64)
 
 
@@ -61,6 +66,16 @@ def checked_basis(init: Any, engine: Engine) -> Integers:
             "zero); leave init out to start from a random one"
         )
     return basis
+
+
+def bare_tile(engine: Engine, basis: Integers) -> Tile:
+    """Return a basis with its inverse, in no particular tiling."""
+    tile = empty_tile(len(basis), engine.lengths.size)
+    tile.basis[:] = basis
+    tile.reach[:] = engine.lengths[basis]
+    unit = unit_columns(engine)[:, basis]
+    tile.T[:] = np.linalg.inv(unit.toarray() if sp.issparse(unit) else unit)
+    return tile
 
 
 def tile_from_basis(engine: Engine, basis: Integers, c: Floats, x: Floats | None = None) -> Tile:
