@@ -21,7 +21,7 @@ def drift_of(engine: Engine, tile: Tile, scratch: Scratch) -> float:
     return worst
 
 
-@inlined
+@spliced
 def refactorise(engine: Engine, tile: Tile, scratch: Scratch) -> bool:
     """Compute T = E_B^{-1} by Gauss-Jordan elimination; False if the basis is singular."""
     T, basis, matrix = tile.T, tile.basis, scratch.matrix

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import inlined
+from zonodpp._jit import inlined, spliced
 from zonodpp.columns import Floats, Integers
 from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
 
@@ -113,7 +113,7 @@ def copy_bounds(source: Tile, to: Tile) -> None:
         to_side[j] = side[j]
 
 
-@inlined
+@spliced
 def price(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> None:
     """Set gap and side from the costs c: reduced costs c_j - (c_B T) e_j."""
     basis, T, gap, side = tile.basis, tile.T, tile.gap, tile.side
@@ -220,7 +220,7 @@ def first_minimum(bits: Integers) -> int:
     return first
 
 
-@inlined
+@spliced
 def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, int]:
     """Cross the facet where coordinate p has met its bound, into the neighbouring tile.
 
