@@ -123,10 +123,17 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 
 @inlined
 def draw_entering(
-    rng: np.random.Generator, power: float, items: Items, basis: Basis, s: int, scratch: Scratch
+    rng: np.random.Generator,
+    level: float,
+    power: float,
+    items: Items,
+    basis: Basis,
+    s: int,
+    scratch: Scratch,
 ) -> int:
     """Draw t in proportion to P(B - s + t), t = s too, by proposals or from the weights of all.
 
+    ``level`` is what drawing s has left of a uniform number: uniform itself, whatever s is.
     Proposals that fail say nothing about t, so to give up on them after a while is exact.
     """
     tableau, place = basis.tableau, basis.place
@@ -143,7 +150,7 @@ def draw_entering(
             if possible and rng.random() < raised(share, power):
                 return t
     total = heat_bath_weights(power, items, basis, s, scratch)
-    entering: int = pick(rng.random() * total, scratch.weights, scratch.sums)
+    entering: int = pick(level * total, scratch.weights, scratch.sums)
     if scratch.weights[entering] > 0.0:
         return entering
     return int(basis.inside[s])  # rounding led past the last item that has weight
@@ -211,8 +218,9 @@ def walk(
             tracked[k, j] = 0.0
         for _ in range(thin):
             if rule == HEAT_BATH:
-                s = min(int(rng.random() * r), r - 1)
-                t = draw_entering(rng, power, items, basis, s, scratch)
+                spot = rng.random() * r
+                s = min(int(spot), r - 1)
+                t = draw_entering(rng, spot - s, power, items, basis, s, scratch)
             else:
                 s, t = propose(rng, rule, power, items, basis)
             if t >= 0 and place[t] < 0:
