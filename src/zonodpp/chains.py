@@ -70,13 +70,22 @@ class Store:
         """Append a block of draws to a chain."""
         start = int(self.filled[chain])
         stop = start + len(subsets)
+        self.filled[chain] = stop
+        if np.may_share_memory(subsets, self.subsets):  # made in place
+            return
         if stop > self.subsets.shape[1]:
             room = max(stop, 2 * self.subsets.shape[1])
             self.subsets = _longer(self.subsets, room)
             self.tracked = _longer(self.tracked, room)
         self.subsets[chain, start:stop] = subsets
         self.tracked[chain, start:stop] = tracked
-        self.filled[chain] = stop
+
+    def room(self, chain: int) -> tuple[NDArray[np.int32], Floats] | None:
+        """Return the arrays that a chain has yet to fill, or None if their length is open."""
+        if self.plan.draws is None:
+            return None
+        start = int(self.filled[chain])
+        return self.subsets[chain, start:], self.tracked[chain, start:]
 
     def cut(self) -> tuple[NDArray[np.int32], Floats]:
         """Return all chains cut to the length of the shortest."""
@@ -98,9 +107,14 @@ def advance(
     plan: Plan,
     seconds: float,
     stop: threading.Event | None = None,
+    room: tuple[NDArray[np.int32], Floats] | None = None,
 ) -> tuple[Chain, NDArray[np.int32], Floats]:
-    """Advance one chain for about ``seconds``; return it with its new draws."""
+    """Advance one chain for about ``seconds``; return it with its new draws.
+
+    With ``room``, the rest of the chain's place in the store, draws are made right there.
+    """
     begun = time.perf_counter()
+    first = chain.drawn
     blocks: list[tuple[NDArray[np.int32], Floats]] = []
     size = 1
     while True:
@@ -112,18 +126,23 @@ def advance(
             chain.burn_in -= steps
         else:
             left = size if plan.draws is None else min(size, plan.draws - chain.drawn)
-            subsets = np.empty((left, plan.r), np.int32)
-            tracked = np.empty((left, plan.tracked))
+            if room is None:
+                blocks.append((np.empty((left, plan.r), np.int32), np.empty((left, plan.tracked))))
+                subsets, tracked = blocks[-1]
+            else:
+                here = slice(chain.drawn - first, chain.drawn - first + left)
+                subsets, tracked = room[0][here], room[1][here]
             sampler.advance(chain.state, chain.rng, subsets, tracked, plan.thin)
-            blocks.append((subsets, tracked))
             chain.drawn += left
         now = time.perf_counter()
         if chain.drawn == plan.draws or now - begun >= seconds or (stop and stop.is_set()):
             break
         took = max(now - before, 1e-7)
-        room = min(BLOCK, begun + seconds - now)
-        size = int(np.clip(size * room / took, 1, 4 * size))
+        ahead = min(BLOCK, begun + seconds - now)
+        size = int(np.clip(size * ahead / took, 1, 4 * size))
     chain.seconds += now - begun
+    if room is not None:
+        return chain, room[0][: chain.drawn - first], room[1][: chain.drawn - first]
     if not blocks:
         return chain, np.empty((0, plan.r), np.int32), np.empty((0, plan.tracked))
     return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
@@ -174,7 +193,8 @@ def run_chains(
 
     def submit(index: int) -> None:
         if own is not None:
-            task = own.submit(advance, sampler, chains[index], plan, length, stop)
+            room = store.room(index)
+            task = own.submit(advance, sampler, chains[index], plan, length, stop, room)
         else:
             task = pool.submit(advance_elsewhere, sampler, chains[index], plan, length)
         under_way[task] = index

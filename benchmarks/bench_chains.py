@@ -1,0 +1,64 @@
+"""Many chains: the paper's hundred chains of 50,000 steps, and two threads against one."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import networkx as nx
+import numpy as np
+
+from benchmarks import Job, Row, compare, interleaved
+from zonodpp import ProjectionDPP, sample
+
+SEED = 20170411
+
+
+def run(quick: bool) -> list[Row]:
+    return [*threads(quick), *hundred_chains(quick)]
+
+
+def k10() -> ProjectionDPP:
+    rng = np.random.default_rng(SEED)
+    graph = nx.complete_graph(10)
+    for *_, data in graph.edges(data=True):
+        data["weight"] = rng.random() ** 2
+    return ProjectionDPP.from_graph(graph, weight="weight")
+
+
+METHODS = {
+    "zonotope": {"method": "zonotope", "preset": "paper"},
+    "barker": {"method": "exchange", "rule": "barker"},
+}
+
+
+def threads(quick: bool) -> list[Row]:
+    rows = []
+    for name, options in METHODS.items():
+        # Long enough that starting the chains does not count: about a second on one thread.
+        draws, thin = (20_000, 1) if name == "zonotope" else (200_000, 10)
+        call = partial(sample, k10(), draws, thin=thin, chains=8, rng=SEED, **options)
+        jobs = {f"{w} thread": Job(partial(call, workers=w), 1) for w in (1, 2)}
+        seconds = interleaved(jobs, repeats=3 if quick else 5)
+        what = f"K10, {name}: one thread over two"
+        rows.append({"what": what, "floor": 1.7, **compare(seconds, "1 thread", "2 thread")})
+    return rows
+
+
+def hundred_chains(quick: bool) -> list[Row]:
+    rows = []
+    steps = 5_000 if quick else 50_000
+    for name, options in METHODS.items():
+        begun = time.perf_counter()
+        samples = sample(k10(), steps, chains=100, rng=SEED, **options)
+        seconds = time.perf_counter() - begun
+        what = f"K10, {name}: seconds for 100 chains of {steps:,} steps"
+        rows.append(
+            {
+                "what": what,
+                "ratio": seconds,
+                "at_most": 180.0,
+                "bytes_of_draws": samples.subsets.nbytes,
+            }
+        )
+    return rows
