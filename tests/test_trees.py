@@ -12,7 +12,8 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.graphs import as_networkx, blocks_of
+from zonodpp.blocks import blocks_of
+from zonodpp.graphs import as_networkx
 from zonodpp.samplers import trees
 
 ALGORITHMS = ("wilson", "aldous-broder")

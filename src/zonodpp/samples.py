@@ -132,7 +132,15 @@ class Samples:
         return as_networkx(self.target, self.subsets[chain, draw])
 
     def contains(self, S: ArrayLike) -> NDArray[np.bool_]:
-        """Tell for each draw whether it holds all items of S, (chains, draws)."""
+        """Tell for each draw whether it holds all items of S, (chains, draws).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
+        >>> samples.contains([1]).shape
+        (1, 3)
+        """
         items = as_items(S, self.target.n, "S")
         inside = np.ones(self.subsets.shape[:2], dtype=bool)
         for item in items:
@@ -153,7 +161,15 @@ class Samples:
         return float(self.contains(S).mean())
 
     def marginals(self) -> Floats:
-        """Share of draws that hold each item, (n,)."""
+        """Share of draws that hold each item, (n,).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
+        >>> round(float(samples.marginals().sum()), 12)
+        2.0
+        """
         items = self.subsets[self.subsets >= 0]
         draws = self.subsets.shape[0] * self.subsets.shape[1]
         return np.asarray(np.bincount(items, minlength=self.target.n) / draws)
@@ -216,7 +232,16 @@ class Samples:
         return from_arviz("mcse", self.trace(S, tracked=tracked))
 
     def unique(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Distinct subsets and how often each was drawn, the most frequent first."""
+        """Distinct subsets and how often each was drawn, the most frequent first.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> subsets, counts = samples.unique()
+        >>> subsets[0], int(counts.sum())
+        (array([1, 2], dtype=int32), 1000)
+        """
         _, first, counts = np.unique(self._keys(), return_index=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return self.subsets.reshape(-1, self.subsets.shape[2])[first[order]], counts[order]
@@ -293,7 +318,18 @@ class Samples:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:
-        """Read what `save` wrote; see its example. A damaged or foreign file is refused."""
+        """Read what `save` wrote; a damaged or foreign file is refused.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from zonodpp import ProjectionDPP, Samples, sample
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "run")
+        ...     sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0).save(path)
+        ...     Samples.load(path).subsets.shape
+        (1, 3, 2)
+        """
         return cls(**storage.load_samples(path))
 
     def to_arviz(self, items: ArrayLike | None = None) -> Any:

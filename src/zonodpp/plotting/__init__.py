@@ -5,15 +5,13 @@ belongs to no window and no pyplot state: ``ax.figure`` shows it in a notebook a
 ``ax.figure.savefig(path)`` writes it. To arrange several, pass axes of ``plt.subplots``.
 """
 
-from zonodpp.plotting.chains import (
+from zonodpp.plotting.comparisons import (
     error_against_seconds,
     error_against_steps,
-    marginals,
     psrf_against_steps,
-    rank,
-    trace,
 )
 from zonodpp.plotting.geometry import hit_and_run_step, skyscrapers, tiling
+from zonodpp.plotting.runs import marginals, rank, trace
 
 __all__ = [
     "error_against_seconds",

@@ -14,34 +14,13 @@ from numpy.typing import ArrayLike
 from zonodpp.columns import Floats
 from zonodpp.geometry import Tile, Zonotope
 from zonodpp.inputs import as_items
+from zonodpp.plotting.style import INK, axes_for, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK = "0.15"
 GRID = "0.55"  # edges of tiles
 NAMED = 21  # tiles beyond which they are not named
-
-
-def axes_for(ax: Any, size: tuple[float, float], projection: str | None = None) -> Any:
-    """Return ax, or the axes of a new figure of this size (inches) outside pyplot."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib; install it with pip install 'zonodpp[plot]'"
-        ) from None
-    if ax is not None:
-        return ax
-    return Figure(figsize=size, layout="constrained").add_subplot(projection=projection)
-
-
-def shades(values: ArrayLike) -> Floats:
-    """Colours for values in [0, 1]: from dark to light, in print and to colour-blind eyes too."""
-    import matplotlib
-
-    # The lightest tenth of the map would vanish on paper.
-    return np.asarray(matplotlib.colormaps["viridis"](0.9 * np.asarray(values, dtype=float)))
 
 
 def tiling(

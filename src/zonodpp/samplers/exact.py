@@ -27,6 +27,7 @@ from zonodpp.columns import Columns, Floats, Integers, columns_of, frozen
 from zonodpp.gram import DenseGram, column_chunks
 from zonodpp.inputs import one_of
 from zonodpp.samplers import State
+from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
 
@@ -138,43 +139,6 @@ def _orthonormal(target: VolumeSampling, gram: DenseGram) -> tuple[Columns, Floa
     lower = np.linalg.cholesky(Q @ Q.T)
     Q = scipy.linalg.solve_triangular(lower, Q, lower=True, overwrite_b=True)
     return columns_of(Q), np.eye(target.r), np.einsum("ij,ij->j", Q, Q)
-
-
-@jit
-def alias_table(weights: Floats) -> Floats:
-    """Walker's alias table: row i holds the share of cell i that is item i, and the other item."""
-    n = weights.shape[0]
-    table = np.empty((n, 2))
-    small = np.empty(n, np.int64)
-    large = np.empty(n, np.int64)
-    n_small = 0
-    n_large = 0
-    unit = weights.sum() / n
-    for i in range(n):
-        table[i, 0] = weights[i] / unit
-        table[i, 1] = i
-        if table[i, 0] < 1.0:
-            small[n_small] = i
-            n_small += 1
-        else:
-            large[n_large] = i
-            n_large += 1
-    while n_small > 0 and n_large > 0:
-        n_small -= 1
-        poor = small[n_small]
-        rich = large[n_large - 1]
-        table[poor, 1] = rich
-        table[rich, 0] -= 1.0 - table[poor, 0]
-        if table[rich, 0] < 1.0:
-            n_large -= 1
-            small[n_small] = rich
-            n_small += 1
-    # What is left differs from 1 by rounding alone.
-    for k in range(n_small):
-        table[small[k], 0] = 1.0
-    for k in range(n_large):
-        table[large[k], 0] = 1.0
-    return table
 
 
 @jit

@@ -31,7 +31,7 @@ from zonodpp.columns import Floats, Integers, columns_of, frozen
 from zonodpp.gram import column_chunks, factorise
 from zonodpp.inputs import as_items, one_of
 from zonodpp.samplers import State
-from zonodpp.samplers.exact import alias_table
+from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for
 from zonodpp.samplers.exchange_walk import SMALL, ZERO, walk
 from zonodpp.samplers.tracking import SetTracker

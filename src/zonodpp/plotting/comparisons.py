@@ -1,0 +1,219 @@
+"""Samplers side by side: errors and convergence against steps and seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp.columns import Floats, Integers
+from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
+from zonodpp.plotting.style import INK, axes_for, colours, legend_above_data, name_of, repeat
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonodpp.samples import Samples
+
+POINTS = 400  # of a curve: more could not be told apart
+ROUNDING = 1e-9  # errors below are those of floating point
+STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
+
+
+def error_against_steps(
+    samples_by_name: Mapping[str, Samples],
+    S: ArrayLike,
+    ax: Axes | None = None,
+    exact: float | None = None,
+    *,
+    tracked: int | None = None,
+) -> Axes:
+    """Draw the relative error of P(S in B) against iterations: median and deciles across chains.
+
+    As the paper's figures 2 (a) and 3 (a). An iteration is a draw kept: with ``thin=k`` it is k
+    steps of the chain.
+
+    Parameters
+    ----------
+    samples_by_name : dict of str to Samples
+        What to compare; names go into the legend.
+    S : array_like of int
+        A set of items.
+    ax : Axes, optional
+        Where to draw.
+    exact : float, optional
+        P(S in B), where the target does not know it.
+    tracked : int, optional
+        As in `zonodpp.diagnostics.relative_error`.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import error_against_steps
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> methods = ("exact", "exchange")
+    >>> runs = {name: sample(target, 500, method=name, chains=20, rng=0) for name in methods}
+    >>> ax = error_against_steps(runs, [1, 2])
+    >>> ax.get_ylabel()
+    'Relative error of P({1, 2} in B)'
+    """
+    runs = _as_runs(samples_by_name)
+    errors = {name: relative_error(run, S, exact, tracked=tracked) for name, run in runs.items()}
+    curves = {}
+    for name, error in errors.items():
+        ends = _spread(error.shape[1])
+        curves[name] = (ends, error[:, ends - 1])
+    return _draw_errors(curves, S, ax, "Iterations")
+
+
+def error_against_seconds(
+    samples_by_name: Mapping[str, Samples],
+    S: ArrayLike,
+    ax: Axes | None = None,
+    exact: float | None = None,
+    *,
+    tracked: int | None = None,
+) -> Axes:
+    """Draw the relative error of P(S in B) against wall-clock time, as figures 2 (b) and 3 (b).
+
+    At each moment a chain counts with the draws it had by then, its seconds (burn-in included)
+    spread evenly over its draws; curves end with the time of the median chain. Parameters are
+    those of `error_against_steps`.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import error_against_seconds
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> runs = {"exact": sample(target, 500, chains=20, rng=0)}
+    >>> ax = error_against_seconds(runs, [1, 2])
+    >>> ax.get_xlabel()
+    'Wall-clock time of a chain [s]'
+    """
+    runs = _as_runs(samples_by_name)
+    curves = {}
+    for name, run in runs.items():
+        error = relative_error(run, S, exact, tracked=tracked)
+        chains, draws = error.shape
+        seconds = np.asarray(run.stats.get("seconds", np.zeros(chains)), dtype=np.float64)
+        if not (seconds > 0).all():
+            raise ValueError(
+                f"the time that the chains of {name!r} took is not known (no stats['seconds']); "
+                "use error_against_steps"
+            )
+        pace = seconds[:, None] / draws
+        moments = _spread(draws) / draws * np.median(seconds)
+        # A share of a draw is lost to rounding, not a draw.
+        had = np.clip(np.floor(moments / pace * (1 + 1e-12)).astype(np.int64), 1, draws)
+        curves[name] = (moments, np.take_along_axis(error, had - 1, axis=1))
+    return _draw_errors(curves, S, ax, "Wall-clock time of a chain [s]")
+
+
+def psrf_against_steps(
+    samples_by_name: Mapping[str, Samples],
+    S: ArrayLike | None = None,
+    ax: Axes | None = None,
+    *,
+    tracked: int | None = None,
+) -> Axes:
+    """Draw the Gelman-Rubin factor and its upper limit against iterations: figures 2 (c), 3 (c).
+
+    Chains agree where the curves have come down to 1; 1.1 is the usual mark.
+
+    Parameters
+    ----------
+    samples_by_name : dict of str to Samples
+        At least two chains of more than 50 draws each.
+    S : array_like of int, optional
+        A set of items.
+    ax : Axes, optional
+        Where to draw.
+    tracked : int, optional
+        In place of S: a column of ``samples.tracked``.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import psrf_against_steps
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> ax = psrf_against_steps({"exact": sample(target, 500, chains=4, rng=0)}, [1, 2])
+    >>> ax.get_xlabel()
+    'Iterations'
+    """
+    runs = _as_runs(samples_by_name)
+    found = {n: psrf_evolution(run.trace(S, tracked=tracked)) for n, run in runs.items()}
+    ax = axes_for(ax, (5.4, 3.8))
+    for level, style in ((1.0, "-"), (1.1, (0, (1, 2)))):
+        ax.axhline(level, color="0.6", linewidth=1, linestyle=style, zorder=1)
+    highest = 1.0
+    looks = zip(colours(len(found)), repeat("osD^vP", len(found)), strict=True)
+    for (name, (steps, point, upper)), (colour, marker) in zip(found.items(), looks, strict=True):
+        look = {"color": colour, "marker": marker, "markersize": 4, "markevery": 0.12}
+        ax.plot(steps, point, label=name, **look)
+        look.update(linestyle="--", linewidth=1, markerfacecolor="white")
+        ax.plot(steps, upper, **look)
+        highest = max(highest, *upper[np.isfinite(upper)].tolist(), 1.0)
+    ax.plot([], [], color=INK, linestyle="--", linewidth=1, label="upper 95% limits")
+    ax.set(xlabel="Iterations", ylabel="Potential scale reduction factor")
+    if highest > 3:  # the first factors of slow chains would flatten all others
+        ax.set_yscale("function", functions=(_stretch, _unstretch))
+        levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
+        shown = [level for level in levels if level <= highest][:12]
+        ax.set_yticks(shown, [f"{level:g}" for level in shown])
+        ax.minorticks_off()
+    legend_above_data(ax)
+    return ax
+
+
+def _as_runs(samples_by_name: Mapping[str, Samples]) -> dict[str, Samples]:
+    if not isinstance(samples_by_name, Mapping):
+        raise TypeError(
+            f"expected a dict of names and samples such as {{'exact': samples}}, got a "
+            f"{type(samples_by_name).__name__}"
+        )
+    if not samples_by_name:
+        raise ValueError("there is nothing to draw: the dict of samples is empty")
+    return dict(samples_by_name)
+
+
+def _spread(draws: int) -> Integers:
+    """Numbers of draws from 1 to all, evenly spread on a logarithmic axis."""
+    return np.unique(np.geomspace(1, draws, min(draws, POINTS)).round().astype(np.int64))
+
+
+def _draw_errors(
+    curves: Mapping[str, tuple[Any, Floats]], S: ArrayLike, ax: Axes | None, across: str
+) -> Axes:
+    """Draw median and band of errors (chains, points) against x, for each name."""
+    ax = axes_for(ax, (5.4, 3.8))
+    looks = zip(colours(len(curves)), repeat(STYLES, len(curves)), strict=True)
+    floors = []
+    for (name, (x, error)), (colour, style) in zip(curves.items(), looks, strict=True):
+        middle, lower, upper = deciles(error)
+        ax.fill_between(x, lower, upper, color=colour, alpha=0.18, linewidth=0)
+        for edge in (lower, upper):
+            ax.plot(x, edge, color=colour, linewidth=0.6, linestyle=style)
+        ax.plot(x, middle, color=colour, linewidth=2, linestyle=style, label=name)
+        floors += [_least(lower), 0.03 * _least(middle)]
+    ax.set(xscale="log", yscale="log", xlabel=across)
+    # An estimate that is exact by chance has error 0, or 1e-16: it leaves the frame below.
+    ax.set_ylim(bottom=0.8 * min(map(max, floors[::2], floors[1::2])))
+    ax.set_ylabel(f"Relative error of P({name_of(S)} in B)")
+    legend_above_data(ax, title="median, first to last decile")
+    return ax
+
+
+def _stretch(factor: Any) -> Any:
+    """Scale of factors: logarithmic far up, yet 1 and 1.1 stand apart."""
+    return np.log(np.maximum(factor, 0.91) - 0.9)
+
+
+def _unstretch(place: Any) -> Any:
+    return np.exp(place) + 0.9
+
+
+def _least(error: Floats) -> float:
+    """Return the least error that is more than rounding."""
+    return float(np.min(error, initial=1.0, where=error > ROUNDING))

@@ -1,0 +1,249 @@
+"""One run: traces, ranks and marginals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp.columns import Floats
+from zonodpp.inputs import as_count, one_of
+from zonodpp.plotting.style import (
+    INK,
+    axes_for,
+    colours,
+    legend_above_data,
+    name_of,
+    repeat,
+    shades,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonodpp.samples import Samples
+
+POINTS = 400  # of a curve: more could not be told apart
+FEW = 8  # chains that are named one by one
+STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
+
+
+def trace(
+    samples: Samples,
+    S: ArrayLike | None = None,
+    ax: Axes | None = None,
+    *,
+    tracked: int | None = None,
+    kind: str = "mean",
+) -> Axes:
+    """Draw each chain's presence of S: the running mean, or the values themselves.
+
+    Parameters
+    ----------
+    samples : Samples
+    S : array_like of int, optional
+        A set of items.
+    ax : Axes, optional
+        Where to draw.
+    tracked : int, optional
+        In place of S: a column of ``samples.tracked``.
+    kind : {"mean", "values"}
+        All running means over each other, with the exact value where it is known; or the values
+        of each chain in a lane of its own, long chains as means of consecutive draws.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import trace
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> ax = trace(sample(target, 500, chains=4, rng=0), [1, 2])
+    >>> ax.get_ylabel()
+    'Running mean of the presence of {1, 2}'
+    """
+    values = samples.trace(S, tracked=tracked)
+    chains, draws = values.shape
+    what = name_of(S, tracked)
+    if one_of(kind, "kind", ("mean", "values")) == "values":
+        return _draw_lanes_of_values(values, what, ax)
+    ax = axes_for(ax, (5.4, 3.8))
+    ends = np.unique(np.linspace(1, draws, min(draws, POINTS)).round().astype(np.int64))
+    means = (np.cumsum(values, axis=1) / np.arange(1, draws + 1))[:, ends - 1]
+    few = chains <= FEW
+    styles = repeat(STYLES if few else ["-"], chains)
+    for k, (mean, colour) in enumerate(zip(means, colours(chains), strict=True)):
+        name = f"chain {k}" if few else (f"{chains} chains" if k == 0 else None)
+        width = 1.4 if few else 0.7
+        ax.plot(ends, mean, color=colour, linestyle=styles[k], linewidth=width, label=name)
+    settled = means[:, ends >= draws / 20]  # the first few draws say 0 or 1
+    low, high = settled.min(), settled.max()
+    if S is not None and _has_exact(samples):
+        exact = float(samples.target.inclusion(S))
+        ax.axhline(exact, color=INK, linewidth=2.2, linestyle=(0, (1, 1)), label="exact", zorder=3)
+        low, high = min(low, exact), max(high, exact)
+    room = 0.05 * (high - low) or 0.05
+    ax.set(xlabel="Iterations", ylabel=f"Running mean of the presence of {what}")
+    ax.set_ylim(low - room, high + room)
+    legend_above_data(ax, columns=3)
+    return ax
+
+
+def rank(
+    samples: Samples,
+    S: ArrayLike | None = None,
+    ax: Axes | None = None,
+    *,
+    tracked: int | None = None,
+    bins: int = 20,
+) -> Axes:
+    """Draw a histogram, for each chain, of the ranks of its values among those of all chains.
+
+    Chains that have the same law have flat histograms, near the line. Equal values share their
+    ranks evenly; with S, whose presence is 0 or 1, there are two steps: prefer a tracked average.
+
+    Parameters
+    ----------
+    samples : Samples
+        At least two chains.
+    S : array_like of int, optional
+        A set of items.
+    ax : Axes, optional
+        Where to draw.
+    tracked : int, optional
+        In place of S: a column of ``samples.tracked``.
+    bins : int, default 20
+        Of each histogram.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import rank
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> samples = sample(target, 500, method="zonotope", chains=4, track=[[1, 2]], rng=0)
+    >>> ax = rank(samples, tracked=0)
+    >>> ax.get_xlabel()
+    'Rank among all 2,000 draws'
+    """
+    values = samples.trace(S, tracked=tracked)
+    chains, draws = values.shape
+    if chains < 2:
+        raise ValueError("ranks compare chains, and there is one; use sample(..., chains=4)")
+    counts, edges = _rank_counts(values, as_count(bins, "bins", 2))
+    expected = draws / bins
+    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
+    unit = 0.85 / max(counts.max(), 1.3 * expected)
+    for k, (count, colour) in enumerate(zip(counts, colours(chains), strict=True)):
+        look = {"color": colour, "edgecolor": "white", "linewidth": 0.5, "zorder": 2}
+        ax.bar(edges[:-1], unit * count, np.diff(edges), bottom=k, align="edge", **look)
+        ax.axhline(k + unit * expected, color=INK, linestyle="--", linewidth=1)
+    _name_lanes(ax, chains)
+    ax.set(xlabel=f"Rank among all {chains * draws:,} draws", xlim=(0, chains * draws))
+    title = f"Ranks of the presence of {name_of(S, tracked)} (dashed: expected)"
+    ax.set_title(title, fontsize="medium", loc="left")
+    return ax
+
+
+def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None = None) -> Axes:
+    """Draw the share of draws that hold each item against its exact probability.
+
+    Bars are two standard errors to each side: from the differences between chains where there are
+    four or more, else those of independent draws, which are too short for a slow chain.
+
+    Parameters
+    ----------
+    samples : Samples
+    ax : Axes, optional
+        Where to draw.
+    exact : (n,) array_like, optional
+        P(i in B), where the target does not know it.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import marginals
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> ax = marginals(sample(target, 500, chains=4, rng=0))
+    >>> ax.get_ylabel()
+    'Share of draws that hold the item'
+    """
+    n = samples.target.n
+    if exact is None:
+        if not _has_exact(samples):
+            raise ValueError("exact marginals of these draws are not known; pass exact=")
+        exact = samples.target.marginals()
+    known = np.asarray(exact, dtype=np.float64)
+    if known.shape != (n,):
+        raise ValueError(f"exact must have one entry for each of the {n} items, got {known.shape}")
+    chains, draws = samples.subsets.shape[:2]
+    share = samples.marginals()
+    if chains >= 4:
+        each = [np.bincount(c[c >= 0], minlength=n) / draws for c in samples.subsets]
+        error = np.std(each, axis=0, ddof=1) / np.sqrt(chains)
+        how = "2 standard errors, between chains"
+    else:
+        error = np.sqrt(share * (1 - share) / (chains * draws))
+        how = "2 standard errors of independent draws"
+    ax = axes_for(ax, (4.8, 4.6))
+    low = max(0.0, min(known.min(), (share - 2 * error).min()))
+    high = min(1.0, max(known.max(), (share + 2 * error).max()))
+    room = 0.04 * max(high - low, 0.05)
+    ends = (low - room, high + room)
+    ax.plot(ends, ends, color="0.5", linewidth=1, linestyle="--", label="equal", zorder=1)
+    ax.errorbar(
+        known,
+        share,
+        2 * error,
+        fmt="o",
+        color=tuple(shades(0.25)),
+        ecolor=tuple(shades(0.6)),
+        markersize=4,
+        elinewidth=1.2,
+        capsize=2,
+        label=f"items, with {how}",
+    )
+    ax.set(xlim=ends, ylim=ends)
+    ax.set(xlabel="Exact probability of the item", ylabel="Share of draws that hold the item")
+    legend_above_data(ax)
+    return ax
+
+
+def _has_exact(samples: Samples) -> bool:
+    return samples.target.power == 2 and bool((samples.subsets >= 0).all())
+
+
+def _draw_lanes_of_values(values: Floats, what: str, ax: Axes | None) -> Axes:
+    chains, draws = values.shape
+    block = -(-draws // POINTS)
+    starts = np.arange(0, draws, block)
+    sizes = np.diff(np.append(starts, draws))
+    means = np.add.reduceat(values, starts, axis=1) / sizes
+    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
+    unit = 0.8 / max(means.max(), 1e-300)
+    edges = np.append(starts, draws)
+    for k, (mean, colour) in enumerate(zip(means, colours(chains), strict=True)):
+        ax.axhline(k, color="0.8", linewidth=0.8, zorder=1)
+        ax.stairs(k + unit * mean, edges, baseline=k, fill=True, color=colour, linewidth=0)
+    _name_lanes(ax, chains)
+    of = "" if block == 1 else f", means of {block:,} draws"
+    ax.set_title(f"Presence of {what}{of} (0 to {means.max():.3g})", fontsize="medium", loc="left")
+    ax.set(xlabel="Iterations", xlim=(0, draws))
+    return ax
+
+
+def _name_lanes(ax: Any, chains: int) -> None:
+    step = -(-chains // 16)
+    ax.set_yticks(np.arange(0, chains, step) + 0.4, [str(k) for k in range(0, chains, step)])
+    ax.tick_params(axis="y", length=0)
+    ax.set(ylabel="Chain", ylim=(-0.15, chains))
+
+
+def _rank_counts(values: Floats, bins: int) -> tuple[Floats, Floats]:
+    """Count each chain's draws in equal bins of the pooled ranks; ties share theirs evenly."""
+    chains = len(values)
+    distinct, group = np.unique(values, return_inverse=True)
+    group = group.reshape(values.shape)
+    table = np.array([np.bincount(row, minlength=len(distinct)) for row in group])
+    pooled = np.append(0, np.cumsum(table.sum(axis=0)))
+    edges = np.linspace(0, values.size, bins + 1)
+    below = [np.interp(edges, pooled, np.append(0, np.cumsum(table[k]))) for k in range(chains)]
+    return np.diff(below, axis=1), edges

@@ -1,0 +1,74 @@
+"""What the pictures have in common: axes, colours, names and legends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp.columns import Floats
+from zonodpp.inputs import as_items
+
+if TYPE_CHECKING:
+    pass
+
+INK = "0.15"
+
+
+def axes_for(ax: Any, size: tuple[float, float], projection: str | None = None) -> Any:
+    """Return ax, or the axes of a new figure of this size (inches) outside pyplot."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "plots need matplotlib; install it with pip install 'zonodpp[plot]'"
+        ) from None
+    if ax is not None:
+        return ax
+    return Figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+
+
+def shades(values: ArrayLike) -> Floats:
+    """Colours for values in [0, 1]: from dark to light, in print and to colour-blind eyes too."""
+    import matplotlib
+
+    # The lightest tenth of the map would vanish on paper.
+    return np.asarray(matplotlib.colormaps["viridis"](0.9 * np.asarray(values, dtype=float)))
+
+
+def name_of(S: ArrayLike | None, tracked: int | None = None) -> str:
+    """Name a set of items, or a tracked set by its number."""
+    if S is None:
+        return f"tracked set {tracked}"
+    items = np.atleast_1d(as_items(S, np.iinfo(np.int64).max, "S")).tolist()
+    shown = [str(i) for i in items] if len(items) <= 6 else [*map(str, items[:5]), "..."]
+    return f"{{{', '.join(shown)}}}"
+
+
+def colours(count: int) -> list[Any]:
+    """Return colours from dark to light, told apart in grey print too."""
+    return list(shades(np.linspace(0.0, 0.95, count) if count > 1 else [0.25]))
+
+
+def repeat(looks: Any, count: int) -> list[Any]:
+    """Return so many looks, beginning again when they run out."""
+    return [looks[k % len(looks)] for k in range(count)]
+
+
+def legend_above_data(ax: Any, columns: int = 1, title: str | None = None) -> None:
+    """Put the legend into room made for it above the data."""
+    _, labels = ax.get_legend_handles_labels()
+    if not labels:
+        return
+    legend = ax.legend(
+        loc="upper right", ncols=columns, frameon=False, fontsize="small", title=title
+    )
+    legend.set_title(title, prop={"size": "small"})
+    lines = -(-len(labels) // columns) + (title is not None)
+    size = legend.get_texts()[0].get_fontsize() * ax.figure.dpi / 72
+    share = min(0.6, (1.45 * lines + 1.0) * size / ax.get_window_extent().height)
+    forward = ax.yaxis.get_transform()
+    low, high = forward.transform(np.asarray(ax.get_ylim(), dtype=float))
+    top = forward.inverted().transform(np.array([low + (high - low) / (1 - share)]))[0]
+    ax.set_ylim(top=top)
