@@ -13,7 +13,7 @@ print(f"{target}\n{samples}\n")
 print("probability   five diverse foods")
 for subset in samples.subsets[0, :8]:
     names = ", ".join(table.names[i] for i in subset)
-    print(f"{np.exp(target.log_prob(subset)):11.5f}   {names}")
+    print(f"{np.exp(target.log_prob(subset)):11.1e}   {names}")
 
 print("\nmost likely set drawn:", ", ".join(table.names[i] for i in samples.best()))
 

@@ -1,7 +1,6 @@
 """Checkpoints: kill -9 at any moment, damaged and foreign files, full disks."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -91,6 +90,10 @@ def test_kill_at_random_moments(tmp_path, method, draws, thin):
     script = tmp_path / "run.py"
     script.write_text(textwrap.dedent(SCRIPT.format(method=method, draws=draws, thin=thin)))
     path, result = tmp_path / "checkpoint", tmp_path / "result"
+    # The whole run goes first: it leaves compiled code in the cache, so that kills hit the run.
+    A = np.random.default_rng(0).normal(size=(4, 14))
+    call = {"method": method, "chains": 3, "rng": 7, "thin": thin, "track": [[0, 1]]}
+    whole = sample(ProjectionDPP(A), draws, **call)
     moments = np.random.default_rng(3).uniform(0.0, 0.5, size=60)
     killed = 0
     for moment in moments:
@@ -107,10 +110,7 @@ def test_kill_at_random_moments(tmp_path, method, draws, thin):
             break
     assert killed >= 3
     subprocess.run([sys.executable, script, path, result], check=True, stdout=subprocess.DEVNULL)
-    A = np.random.default_rng(0).normal(size=(4, 14))
-    call = {"method": method, "chains": 3, "rng": 7, "thin": thin, "track": [[0, 1]]}
-    same(Samples.load(result), sample(ProjectionDPP(A), draws, **call))
-    assert [p for p in pathlib.Path(tmp_path).iterdir() if p.suffix == ".tmp"] == [] or killed
+    same(Samples.load(result), whole)
 
 
 CALL = {"method": "exchange", "chains": 2, "rng": 1, "thin": 2, "burn_in": 3}
