@@ -152,7 +152,7 @@ class TestArviz:
             np.testing.assert_array_equal(items.sel(item=2), samples.contains([2]))
 
     def test_too_large(self, wheel, monkeypatch):
-        monkeypatch.setattr("zonodpp.storage.LARGEST_TREE", 1000)
+        monkeypatch.setattr("zonodpp.datatree.LARGEST_TREE", 1000)
         with pytest.raises(ValueError, match=r"all 8 items .* pass items="):
             wheel.to_arviz()
         assert wheel.to_arviz(items=[0]).posterior["items"].shape == (3, 400, 1)

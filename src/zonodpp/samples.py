@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp import storage
+from zonodpp import datatree, storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
 from zonodpp.graphs import as_networkx
@@ -345,4 +345,4 @@ class Samples:
         >>> dict(samples.to_arviz().posterior.sizes)
         {'chain': 2, 'draw': 10, 'item': 4}
         """
-        return storage.as_datatree(self, items)
+        return datatree.as_datatree(self, items)

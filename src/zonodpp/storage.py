@@ -1,4 +1,4 @@
-"""Draws and targets as files, and as the tree of datasets that ArviZ reads.
+"""Draws and targets as files.
 
 A file is an npz archive of plain arrays and one JSON header; nothing in it is ever executed. It
 appears whole under its name or not at all.
@@ -23,7 +23,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp.graphs import Graph
-from zonodpp.inputs import as_items
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 HEADER = "header"
-LARGEST_TREE = 2**32  # bytes of indicators that as_datatree makes without being asked twice
 # What reading a damaged archive ends in; the last two carry unknown or encrypted entries.
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, OverflowError),
@@ -87,7 +85,15 @@ def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
 
 
 def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> VolumeSampling:
-    """Put a target together again from what `pack_target` returned."""
+    """Put a target together again from what `pack_target` returned.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.storage import pack_target, unpack_target
+    >>> unpack_target(*pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])))
+    ProjectionDPP(r=2, n=4, power=2)
+    """
     if header["sparse"]:
         layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
         parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
@@ -207,7 +213,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays]:
-    """Read what `write_arrays` wrote, with every checksum verified.
+    """Read what `write_arrays` wrote, with every checksum verified; see its example.
 
     Raises
     ------
@@ -248,7 +254,19 @@ def _damaged(place: str, error: Exception) -> str:
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
-    """Write draws, tracked sets, stats, method and target; see `Samples.save`."""
+    """Write draws, tracked sets, stats, method and target; see `Samples.save`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.storage import load_samples, save_samples
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run")
+    ...     save_samples(sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0), path)
+    ...     sorted(load_samples(path))
+    ['method', 'stats', 'subsets', 'target', 'tracked']
+    """
     target, arrays = pack_target(samples.target)
     arrays.update(subsets=samples.subsets, tracked=samples.tracked)
     arrays.update({f"stats/{name}": np.asarray(found) for name, found in samples.stats.items()})
@@ -257,7 +275,15 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
 
 
 def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the arguments of `Samples` that `save_samples` wrote."""
+    """Read the arguments of `Samples` that `save_samples` wrote.
+
+    Examples
+    --------
+    >>> from zonodpp.storage import load_samples
+    >>> load_samples("no such file")
+    Traceback (most recent call last):
+    FileNotFoundError: ...
+    """
     header, arrays = read_arrays(path, "samples")
     try:
         found = {
@@ -272,47 +298,3 @@ def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(_damaged(os.fspath(path), error)) from error
     return found
-
-
-def as_datatree(samples: Samples, items: Any = None) -> Any:
-    """Turn samples into an xarray DataTree; see `Samples.to_arviz`."""
-    try:
-        import xarray as xr
-    except ImportError:
-        raise ImportError(
-            "to_arviz needs xarray; install it with pip install 'zonodpp[stats]'"
-        ) from None
-    target = samples.target
-    chains, draws, _ = samples.subsets.shape
-    chosen = np.arange(target.n) if items is None else as_items(items, target.n, "items").ravel()
-    if items is None and chains * draws * target.n > LARGEST_TREE:
-        raise ValueError(
-            f"indicators of all {target.n} items would take {chains * draws * target.n / 2**30:.0f}"
-            " GiB; pass items=[...] for those you want to look at"
-        )
-    # The place of each item among those chosen; all others, and the filling -1, share one more.
-    place = np.full(target.n + 1, len(chosen), np.int32)
-    place[chosen] = np.arange(len(chosen))
-    present = np.zeros((chains, draws, len(chosen)), np.int8)
-    for k, subsets in enumerate(samples.subsets):
-        row = np.zeros((draws, len(chosen) + 1), np.int8)
-        np.put_along_axis(row, place[subsets], 1, axis=1)
-        present[k] = row[:, :-1]
-    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    names: dict[str, Any] = {"item": chosen}
-    if target.labels is not None:
-        names["label"] = ("item", [str(target.labels[i]) for i in chosen.tolist()])
-    variables: dict[str, Any] = {"items": (("chain", "draw", "item"), present)}
-    if samples.tracked.shape[2]:
-        variables["sets"] = (("chain", "draw", "set"), samples.tracked)
-        names["set"] = np.arange(samples.tracked.shape[2])
-    attributes = {"inference_library": "zonodpp", "method": samples.method, "target": repr(target)}
-    counted = {
-        name: (("chain", "draw")[: np.ndim(found)], found) for name, found in samples.stats.items()
-    }
-    return xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset(variables, {**coords, **names}, attributes),
-            "sample_stats": xr.Dataset(counted, coords, attributes),
-        }
-    )

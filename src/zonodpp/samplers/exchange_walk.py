@@ -83,7 +83,10 @@ def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch:
     """
     weights, sums, factors, inside = scratch.weights, scratch.sums, items.factors, basis.inside
     n = weights.shape[0]
-    weighted_row(items, basis.tableau, s, scratch)
+    tableau = basis.tableau
+    fused = items.frame.shape[1] > 0 and (power == 1.0 or power == 2.0)
+    if not fused:
+        weighted_row(items, tableau, s, scratch)
     if items.frame.shape[1] == 0:  # they are zero, but for rounding
         for k in range(inside.shape[0]):
             weights[inside[k]] = factors[inside[k]] if k == s else 0.0
@@ -91,7 +94,7 @@ def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch:
         largest = 0.0  # becomes 1, lest powers overflow
         for t in range(n):
             largest = max(largest, abs(weights[t]))
-        noise = ZERO * length(basis.tableau, s)  # would not be small to a low power
+        noise = ZERO * length(tableau, s)  # would not be small to a low power
         for t in range(n):
             above = abs(weights[t]) > noise * factors[t]
             weights[t] = (abs(weights[t]) / largest) ** power if above else 0.0
@@ -99,8 +102,10 @@ def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch:
     for b in range(sums.shape[0]):
         part = 0.0
         for t in range(b * BLOCK, b * BLOCK + BLOCK):
-            weights[t] = weights[t] * weights[t] if power == 2.0 else abs(weights[t])
-            part += weights[t]
+            weight = tableau[s, t] * factors[t] if fused else weights[t]
+            weight = weight * weight if power == 2.0 else abs(weight)
+            weights[t] = weight
+            part += weight
         total += part
         sums[b] = total
     return total
