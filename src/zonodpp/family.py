@@ -12,6 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp.columns import Columns, Floats, columns_of
+from zonodpp.conditioning import (
+    Condition,
+    ImpossibleError,
+    contract_and_delete,
+    split_off,
+    without,
+)
 from zonodpp.gram import DenseGram, Gram, RankError, SparseGram, column_chunks, factorise
 from zonodpp.graphs import Graph
 from zonodpp.inputs import (
@@ -102,6 +109,8 @@ class VolumeSampling:
             try:
                 _ = self._gram
             except RankError as error:
+                if not given:  # the caller knows better what to say
+                    raise
                 raise ValueError(_rank_message(self, error.args[0], given)) from None
             except NonFiniteError as error:
                 place = error.place if given == "A" else error.place[::-1]
@@ -217,6 +226,48 @@ class VolumeSampling:
             elif self.scale is not None:
                 result[k] += np.log(self.scale[edges]).sum()
         return result
+
+    def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
+        """Return the law of a draw given that it holds some items and does not hold others.
+
+        Parameters
+        ----------
+        include : array_like of int
+            Items that are in every draw of the new target.
+        exclude : array_like of int
+            Items that are in none.
+
+        Returns
+        -------
+        target
+            Of the same kind, with the same n items under the same numbers and labels, so that
+            every method applies. Its ``A`` is in other coordinates.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
+        array([1. , 0.5, 0. , 0.5])
+        """
+        condition = Condition.of(include, exclude, self.n)
+        target = type(self).__new__(type(self))
+        if self.graph is not None and self.labels is not None:
+            graph = contract_and_delete(self.graph, condition, self.labels)
+            target._set(graph.incidence(), self.power, self.weights, self.labels, graph)
+            return target
+        A = self.A
+        if condition.include.size:
+            A = split_off(A, self.whitening.W, condition.include, self.scale)
+        weights = without(self.weights, condition.exclude, self.n)
+        try:
+            target._set(A, self.power, weights, self.labels, given="")
+        except RankError as error:
+            raise ImpossibleError(
+                f"without the {condition.exclude.size} excluded items only {error.args[0]} of the "
+                f"{self.r} directions are left, too few for a draw; exclude fewer items"
+            ) from None
+        return target
 
     def kernel(self) -> Floats:
         """Return the kernel K = A'(AA')^{-1}A, equation (4); n x n, for looking at small cases.
