@@ -17,8 +17,7 @@ import numpy as np
 
 from zonodpp._version import __version__
 from zonodpp.chains import Chain, Store
-from zonodpp.storage import Arrays, pack_target, read_arrays, write_arrays
-from zonodpp.targets import VolumeSampling
+from zonodpp.storage import Arrays, Target, pack_target, read_arrays, write_arrays
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them
@@ -123,7 +122,7 @@ class Checkpoint:
 
 
 def identify(
-    target: VolumeSampling, generators: list[np.random.Generator] | None, **call: Any
+    target: Target, generators: list[np.random.Generator] | None, **call: Any
 ) -> dict[str, Any]:
     """Name everything that two runs must share to be one run.
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp.columns import Floats, Integers
+from zonodpp.dpp import DPP, KDPP
+from zonodpp.family import VolumeSampling
 from zonodpp.inputs import as_positive, one_of
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples
-    from zonodpp.targets import VolumeSampling
 
 __all__ = [
     "Deciles",
@@ -132,7 +133,7 @@ def relative_error(
     True
     """
     if exact is None:
-        if not _is_whole(samples):
+        if not samples.whole:
             raise ValueError(
                 "the draws were thinned, so the target's inclusion(S) is not theirs; pass exact="
             )
@@ -189,17 +190,18 @@ def total_variation(samples: Samples) -> float:
     True
     """
     target = samples.target
-    if not _is_whole(samples):
+    if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
-    if comb(target.n, target.r) > ENUMERABLE:
+    sets = _count_sets(target)
+    if sets > ENUMERABLE:
         raise ValueError(
-            f"there are {comb(target.n, target.r):.2g} sets of {target.r} out of {target.n} items, "
-            f"more than the {ENUMERABLE:,} for which total variation says anything; "
+            f"there are {sets:.2g} sets that could be drawn out of {target.n} items, more than "
+            f"the {ENUMERABLE:,} for which total variation says anything; "
             "use relative_error(samples, S) for some sets S"
         )
     bases, counts = samples.unique()
     log_prob = target.log_prob(bases)
-    if target.power != 2:
+    if isinstance(target, VolumeSampling) and target.power != 2:
         log_prob = log_prob - _log_normaliser(target)
     # Subsets that were never drawn have no excess, so those that were are enough.
     excess = counts / counts.sum() - np.exp(log_prob)
@@ -217,5 +219,8 @@ def _log_normaliser(target: VolumeSampling) -> float:
     return float(total)
 
 
-def _is_whole(samples: Samples) -> bool:
-    return bool((samples.subsets >= 0).all())
+def _count_sets(target: Any) -> int:
+    """Count the sets of items of the sizes that a draw can have."""
+    if isinstance(target, DPP):
+        return sum(comb(target.n, size) for size in range(target.r + 1))
+    return comb(target.n, target.k if isinstance(target, KDPP) else target.r)

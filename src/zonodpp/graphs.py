@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +13,6 @@ from scipy.sparse.csgraph import connected_components
 
 from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.inputs import as_items
-
-if TYPE_CHECKING:
-    from zonodpp.targets import VolumeSampling
 
 
 class Graph(NamedTuple):
@@ -192,7 +189,7 @@ def _read_adjacency(G: Any, weight: str | None) -> tuple[Graph, Floats | None, E
     return graph, np.asarray(upper.data), EdgePairs(tail, head)
 
 
-def as_networkx(target: VolumeSampling, edges: ArrayLike) -> Any:
+def as_networkx(target: Any, edges: ArrayLike) -> Any:
     """Return one draw from a graph's target as a networkx graph.
 
     It has all nodes under their own names, and the draw's edges with their weights (and keys, in

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from zonodpp import datatree, storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
+from zonodpp.dpp import DPP, KDPP
 from zonodpp.graphs import as_networkx
 from zonodpp.inputs import as_items, as_positive
-from zonodpp.targets import VolumeSampling
+from zonodpp.storage import Target
 
 
 class Samples:
@@ -24,8 +25,8 @@ class Samples:
     Attributes
     ----------
     subsets : (chains, draws, r) array of int
-        Item indices, each row ascending. Rows of fewer than r items end in -1.
-    target : ProjectionDPP or VolumeSampling
+        Item indices, each row ascending. Rows of smaller draws end in -1.
+    target : ProjectionDPP, VolumeSampling, DPP or KDPP
         What was drawn from.
     method : str
         The method that drew.
@@ -48,38 +49,40 @@ class Samples:
     def __init__(
         self,
         subsets: NDArray[np.int32],
-        target: VolumeSampling,
+        target: Target,
         method: str,
         *,
         tracked: Floats | None = None,
         stats: Mapping[str, NDArray[Any]] | None = None,
+        whole: bool = True,
     ) -> None:
         self.subsets = subsets
         self.target = target
         self.method = method
         self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
         self.stats = dict(stats or {})
+        self._whole = whole
 
     def __repr__(self) -> str:
-        chains, draws, r = self.subsets.shape
+        chains, draws, _ = self.subsets.shape
         many = f"{chains} chains x {draws}" if chains > 1 else f"{draws}"
         return (
-            f"Samples({many} draws of {r} out of {self.target.n} items, method={self.method!r}, "
-            f"{len(self.unique()[1])} distinct subsets)"
+            f"Samples({many} draws of {self._size_range()} out of {self.target.n} items, "
+            f"method={self.method!r}, {len(self.unique()[1])} distinct subsets)"
         )
 
     def _repr_html_(self) -> str:
         """Facts of the run and the most frequent items, as a table for notebooks."""
-        chains, draws, r = self.subsets.shape
+        chains, draws, _ = self.subsets.shape
         rows = [("method", self.method), ("chains", f"{chains:,}"), ("draws", f"{draws:,}")]
-        rows.append(("items", f"{r} out of {self.target.n:,}"))
+        rows.append(("items", f"{self._size_range()} out of {self.target.n:,}"))
         rows.append(("distinct subsets", f"{len(self.unique()[1]):,}"))
         if self.acceptance is not None:
             rows.append(("acceptance", f"{self.acceptance:.1%}"))
         if "seconds" in self.stats:
             rows.append(("seconds, all chains", f"{self.stats['seconds'].sum():.3g}"))
         share = self.marginals() if draws else np.zeros(0)
-        known = self.target.power == 2 and (self.subsets >= 0).all()
+        known = self.target.power == 2 and self.whole
         for item in np.argsort(-share, kind="stable")[:5].tolist():
             label = item if self.target.labels is None else self.target.labels[item]
             exact = f" (exact {self.target.inclusion([item]):.3f})" if known else ""
@@ -95,9 +98,24 @@ class Samples:
         return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
 
     @property
+    def whole(self) -> bool:
+        """False after `thinned`: then the draws no longer follow the target's law."""
+        if isinstance(self.target, DPP | KDPP):
+            return self._whole
+        return self._whole and bool((self.subsets >= 0).all())
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of items in each draw, (chains, draws)."""
         return np.asarray((self.subsets >= 0).sum(axis=2))
+
+    def _size_range(self) -> str:
+        """Sizes of the draws in words: "5", or "0 to 7"."""
+        sizes = self.sizes
+        if not sizes.size:
+            return str(self.subsets.shape[2])
+        least, most = int(sizes.min()), int(sizes.max())
+        return f"{most}" if least == most else f"{least} to {most}"
 
     def labelled(self) -> list[list[list[Any]]]:
         """Draws as labels of the target's items: ``[chain][draw]`` is a list of labels.
@@ -270,7 +288,7 @@ class Samples:
         array([1, 2], dtype=int32)
         """
         rows, _ = self.unique()
-        if (rows < 0).any():
+        if not self.whole:
             raise ValueError("best() compares whole bases, but these draws were thinned")
         best: NDArray[np.int32] = rows[np.argmax(self.target.log_prob(rows))]
         return best
@@ -278,8 +296,8 @@ class Samples:
     def thinned(self, expected_size: float, *, rng: Any = None) -> Samples:
         """Keep each item of each draw independently, so that draws have this size on average.
 
-        Independent thinning of a DPP is a DPP, with kernel ``(expected_size / r) * K`` (the
-        paper's section 2.3). Rows are filled up with -1; `sizes` has the number of items.
+        Independent thinning of a DPP is a DPP, with a fraction of its kernel K (the paper's
+        section 2.3). Rows are filled up with -1; `sizes` has the number of items.
 
         Examples
         --------
@@ -290,15 +308,19 @@ class Samples:
         >>> fewer.sizes
         array([[3, 2, 5, 4]])
         """
-        r = self.subsets.shape[2]
+        mean = float(self.subsets.shape[2])
+        if isinstance(self.target, DPP | KDPP):
+            mean = self.target.expected_size
         size = as_positive(expected_size, "expected_size")
-        if size > r:
-            raise ValueError(f"expected_size must be at most the {r} items of a draw, got {size:g}")
-        keep = np.random.default_rng(rng).random(self.subsets.shape) < size / r
+        if size > mean:
+            raise ValueError(
+                f"expected_size must be at most the {mean:g} items of a draw, got {size:g}"
+            )
+        keep = np.random.default_rng(rng).random(self.subsets.shape) < size / mean
         kept = np.where(keep & (self.subsets >= 0), self.subsets, np.iinfo(np.int32).max)
         kept.sort(axis=2)
         kept[kept == np.iinfo(np.int32).max] = -1
-        return Samples(kept, self.target, self.method, stats=self.stats)
+        return Samples(kept, self.target, self.method, stats=self.stats, whole=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write draws, stats and the whole target to exactly this path (npz, no pickle).

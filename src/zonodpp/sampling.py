@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ import numpy as np
 from zonodpp._jit import announce_compilation
 from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.checkpoint import Checkpoint, identify
+from zonodpp.dpp import KDPP
 from zonodpp.inputs import as_count, as_positive, one_of
 from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
+from zonodpp.storage import Target
 from zonodpp.targets import VolumeSampling
 
 METHODS = {
@@ -29,7 +32,7 @@ METHODS = {
 
 
 def sample(
-    target: VolumeSampling,
+    target: Target,
     draws: int | None = None,
     *,
     method: str = "auto",
@@ -50,7 +53,7 @@ def sample(
 
     Parameters
     ----------
-    target : ProjectionDPP or VolumeSampling
+    target : ProjectionDPP, VolumeSampling, DPP or KDPP
         What to draw from.
     draws : int, default 1000
         Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
@@ -100,10 +103,11 @@ def sample(
     >>> samples.method
     'exact'
     """
-    if not isinstance(target, VolumeSampling):
+    if not isinstance(target, Target):
         raise TypeError(
             f"sample() draws from a target, got {type(target).__name__}; make one with "
-            "ProjectionDPP.from_features(X), ProjectionDPP(A), from_kernel(K) or from_graph(G)"
+            "ProjectionDPP.from_features(X), ProjectionDPP(A), from_kernel(K) or from_graph(G), or "
+            "DPP(L=...), KDPP(L, k)"
         )
     if draws is not None or seconds is None:
         draws = as_count(1000 if draws is None else draws, "draws", 1)
@@ -133,7 +137,8 @@ def sample(
             Chain(generator, sampler.start(generator, start), burn_in)
             for generator, start in zip(generators, _starts(init, n_chains), strict=True)
         ]
-        plan = Plan(draws, thin, target.r, sampler.tracker.size)
+        width = getattr(sampler, "width", getattr(target, "k", target.r))
+        plan = Plan(draws, thin, width, sampler.tracker.size)
         store = Store(plan, n_chains)
         if file is not None:
             file.resume(runs, store)
@@ -143,6 +148,8 @@ def sample(
             f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in", stacklevel=2
         )
     subsets, tracked = store.cut()
+    if hasattr(sampler, "width"):  # sizes vary: rows as long as the largest draw
+        subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
     counts = np.stack([chain.state["counts"] for chain in runs])
     stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
     stats["seconds"] = np.array([chain.seconds for chain in runs])
@@ -190,9 +197,29 @@ def _run(
         file.write(store)
 
 
-def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, Any]) -> Any:
-    """Call the method's ``prepare`` with options it knows; name those it does not."""
-    function = importlib.import_module(f"zonodpp.samplers.{METHODS[method]}").prepare
+def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) -> Any:
+    """Prepare the sampler of this method for this target."""
+    if isinstance(target, VolumeSampling):
+        return _prepare(METHODS[method], method, target, track, options)
+    if method == "exact":
+        return _prepare("mixture", method, target, track, options)
+    if method == "trees":
+        raise ValueError("method='trees' draws spanning trees; make the target with from_graph(G)")
+    if isinstance(target, KDPP):
+        alternating = importlib.import_module("zonodpp.samplers.alternating")
+        return alternating.prepare(target, track, partial(prepare_chain, method, None, options))
+    dilation = importlib.import_module("zonodpp.samplers.dilation")
+    return dilation.prepare(target, partial(prepare_chain, method, track, options))
+
+
+def prepare_chain(method: str, track: Any, options: dict[str, Any], target: VolumeSampling) -> Any:
+    """`prepare` for the chains inside those for DPPs; a function of the target alone."""
+    return prepare(method, target, track, options)
+
+
+def _prepare(file: str, method: str, target: Target, track: Any, options: dict[str, Any]) -> Any:
+    """Call the sampler's ``prepare`` with options it knows; name those it does not."""
+    function = importlib.import_module(f"zonodpp.samplers.{file}").prepare
     known = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -207,11 +234,11 @@ def prepare(method: str, target: VolumeSampling, track: Any, options: dict[str, 
     return function(target, track, **options)
 
 
-def best_method(target: VolumeSampling) -> str:
+def best_method(target: Target) -> str:
     """Choose the method for ``method="auto"``: independent draws wherever they can be had."""
     if target.power != 2:
         return "exchange"
-    if target.graph is not None:
+    if isinstance(target, VolumeSampling) and target.graph is not None:
         trees = importlib.import_module("zonodpp.samplers.trees")
         # NaN, for graphs too large to tell, means trees as well.
         if not trees.expected_steps(target) > trees.steps_of_exact(target.r):

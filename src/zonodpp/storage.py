@@ -22,7 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from zonodpp.dpp import DPP, KDPP
 from zonodpp.graphs import Graph
+from zonodpp.spectrum import Spectrum
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 
 if TYPE_CHECKING:
@@ -36,11 +38,12 @@ DAMAGE = (
     *(ValueError, LookupError, NotImplementedError, RuntimeError),
 )
 
+Target = VolumeSampling | DPP | KDPP
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 
-def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
+def pack_target(target: Target) -> tuple[Header, Arrays]:
     """Take a target apart into a JSON-able header and plain arrays.
 
     Labels that JSON does not know (dates, for instance) become text, with a warning.
@@ -55,12 +58,18 @@ def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
     >>> unpack_target(header, arrays)
     ProjectionDPP(r=2, n=4, power=2)
     """
-    header: Header = {
+    header: Header
+    if isinstance(target, DPP | KDPP):
+        header = {"kind": type(target).__name__, "labels": _labels_of(target)}
+        if isinstance(target, KDPP):
+            header["k"] = target.k
+        return header, {"target/vectors": target.vectors, "target/logs": target.log_eigenvalues}
+    header = {
         "projection": isinstance(target, ProjectionDPP),
         "power": target.power,
         "shape": [target.r, target.n],
         "sparse": None,
-        "labels": None if target.labels is None else _encode_labels(target.labels),
+        "labels": _labels_of(target),
     }
     arrays: Arrays = {}
     if sp.issparse(target.A):
@@ -84,7 +93,7 @@ def pack_target(target: VolumeSampling) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> VolumeSampling:
+def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
     """Put a target together again from what `pack_target` returned.
 
     Examples
@@ -94,6 +103,8 @@ def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     >>> unpack_target(*pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])))
     ProjectionDPP(r=2, n=4, power=2)
     """
+    if "kind" in header:
+        return _unpack_spectral(header, arrays)
     if header["sparse"]:
         layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
         parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
@@ -114,6 +125,18 @@ def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     target = cls.__new__(cls)
     target._set(A, header["power"], arrays.get("target/weights"), labels, graph)
     return target
+
+
+def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
+    found = Spectrum(arrays["target/vectors"], arrays["target/logs"])
+    labels = _decode_labels(header["labels"])
+    if header["kind"] == "KDPP":
+        return KDPP._make(found, labels, header["k"])
+    return DPP._make(found, labels)
+
+
+def _labels_of(target: Target) -> list[Any] | None:
+    return None if target.labels is None else _encode_labels(target.labels)
 
 
 def _encode_labels(labels: Sequence[Any]) -> list[Any]:
@@ -265,12 +288,13 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     ...     path = os.path.join(folder, "run")
     ...     save_samples(sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0), path)
     ...     sorted(load_samples(path))
-    ['method', 'stats', 'subsets', 'target', 'tracked']
+    ['method', 'stats', 'subsets', 'target', 'tracked', 'whole']
     """
     target, arrays = pack_target(samples.target)
     arrays.update(subsets=samples.subsets, tracked=samples.tracked)
     arrays.update({f"stats/{name}": np.asarray(found) for name, found in samples.stats.items()})
-    header = {"method": samples.method, "stats": list(samples.stats), "target": target}
+    header: Header = {"method": samples.method, "stats": list(samples.stats), "target": target}
+    header["whole"] = samples.whole
     write_arrays(path, "samples", header, arrays)
 
 
@@ -291,6 +315,7 @@ def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
             "subsets": arrays["subsets"],
             "method": header["method"],
             "tracked": arrays["tracked"],
+            "whole": header.get("whole", True),
             "stats": {name: arrays[f"stats/{name}"] for name in header["stats"]},
         }
         if found["subsets"].ndim != 3 or found["tracked"].shape[:2] != found["subsets"].shape[:2]:

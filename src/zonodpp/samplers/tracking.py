@@ -56,7 +56,8 @@ def record_presence(
     present = np.zeros(n, np.bool_)
     for k in range(subsets.shape[0]):
         for i in subsets[k]:
-            present[i] = True
+            if i >= 0:  # -1 fills up the rows of smaller draws
+                present[i] = True
         for j in range(starts.shape[0] - 1):
             inside = 1.0
             for s in range(starts[j], starts[j + 1]):
@@ -65,4 +66,5 @@ def record_presence(
                     break
             tracked[k, j] = inside
         for i in subsets[k]:
-            present[i] = False
+            if i >= 0:
+                present[i] = False

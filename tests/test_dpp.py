@@ -1,0 +1,389 @@
+"""General DPPs and k-DPPs: probabilities and draws against enumeration, and hard kernels."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from law import p_value
+
+from zonodpp import DPP, KDPP, ProjectionDPP, Samples, sample
+from zonodpp.diagnostics import relative_error, total_variation
+from zonodpp.samplers import mixture
+from zonodpp.symmetric import log_symmetric, part_probabilities, size_law, taking_chances
+
+DRAWS = 6000
+
+
+def kernels():
+    """Name -> L, small enough for all its subsets."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(6, 6))
+    turn = np.linalg.qr(X)[0]
+    features = rng.normal(size=(7, 3))
+    twins = np.vstack([features[:5], features[0], -2 * features[1]])
+    return {
+        "full rank": 0.3 * X @ X.T,
+        "low rank": features @ features.T,
+        "twins": twins @ twins.T,
+        "diagonal": np.diag([0.1, 1.0, 3.0, 0.0, 10.0]),
+        "graded": (turn * np.logspace(-4, 4, 6)) @ turn.T,
+        "nearly singular": np.ones((6, 6)) + 1e-9 * np.eye(6),
+        "zero item": np.pad(X[:5] @ X[:5].T, ((0, 1), (0, 1))),
+    }
+
+
+def padded(sets, width):
+    rows = np.full((len(sets), width), -1)
+    for row, items in zip(rows, sets, strict=True):
+        row[: len(items)] = items
+    return rows
+
+
+def law_of(L, k=None, include=(), exclude=()):
+    """All sets, filled up with -1, and their probabilities from determinants alone."""
+    n = len(L)
+    sizes = range(n + 1) if k is None else [k]
+    sets = [B for size in sizes for B in combinations(range(n), size)]
+    dets = np.array([np.linalg.det(L[np.ix_(B, B)]) if B else 1.0 for B in sets])
+    dets = np.where(dets > 1e-13 * np.abs(dets).max(), dets, 0.0)
+    for j, B in enumerate(sets):
+        if not set(include) <= set(B) or set(exclude) & set(B):
+            dets[j] = 0.0
+    return padded(sets, n), dets / dets.sum()
+
+
+def law_value(samples, law):
+    chains, draws, width = samples.subsets.shape
+    rows = np.full((chains * draws, law[0].shape[1]), -1)
+    rows[:, :width] = samples.subsets.reshape(-1, width)
+    return p_value(rows, *law)
+
+
+def every_target():
+    for name, L in kernels().items():
+        yield f"DPP {name}", DPP(L=L), law_of(L)
+        if name != "nearly singular":
+            yield f"2-DPP {name}", KDPP(L, 2), law_of(L, 2)
+    L = kernels()["low rank"]
+    yield "DPP K", DPP(K=L @ np.linalg.inv(L + np.eye(7))), law_of(L)
+    yield "3-DPP full", KDPP(L, 3), law_of(L, 3)  # k equal to the rank
+
+
+CASES = {name: (target, law) for name, target, law in every_target()}
+
+
+@pytest.mark.parametrize("name", CASES)
+class TestAgainstEnumeration:
+    def test_log_prob(self, name):
+        target, (sets, probabilities) = CASES[name]
+        np.testing.assert_allclose(np.exp(target.log_prob(sets)), probabilities, atol=2e-7)
+
+    def test_inclusion_and_marginals(self, name):
+        target, (sets, probabilities) = CASES[name]
+        for S in ([0], [1, 2], [0, 2, 4], [4]):
+            holds = np.array([set(S) <= set(B) for B in sets.tolist()])
+            assert target.inclusion(S) == pytest.approx(probabilities[holds].sum(), abs=1e-6)
+        each = [probabilities[(sets == i).any(axis=1)].sum() for i in range(target.n)]
+        np.testing.assert_allclose(target.marginals(), each, atol=1e-6)
+        size = (probabilities * (sets >= 0).sum(axis=1)).sum()
+        assert target.expected_size == pytest.approx(size, abs=1e-6)
+
+    @pytest.mark.parametrize("algorithm", ["rejection", "chain-rule"])
+    def test_exact_draws(self, name, algorithm):
+        target, law = CASES[name]
+        assert law_value(sample(target, DRAWS, algorithm=algorithm, rng=2), law) > 1e-4
+
+    def test_condition(self, name):
+        target, (sets, probabilities) = CASES[name]
+        rng = np.random.default_rng(6)
+        for _ in range(4):
+            B = sets[rng.choice(len(sets), p=probabilities)]
+            B = rng.permutation(B[B >= 0])
+            include = B[: rng.integers(0, len(B) + 1)].tolist()
+            others = np.setdiff1d(np.arange(target.n), B)
+            exclude = others[: rng.integers(0, len(others) // 2 + 1)].tolist()
+            meets = np.array([set(include) <= set(B) for B in sets.tolist()])
+            meets &= np.array([not set(exclude) & set(B) for B in sets.tolist()])
+            expected = np.where(meets, probabilities, 0.0) / probabilities[meets].sum()
+            if name.endswith("nearly singular") and len(include) > 1:
+                continue  # such sets have probability 1e-9: digits are gone
+            found = target.condition(include, exclude)
+            np.testing.assert_allclose(np.exp(found.log_prob(sets)), expected, atol=1e-6)
+
+
+class TestChains:
+    @pytest.mark.parametrize("method", ["zonotope", "exchange"])
+    @pytest.mark.parametrize("name", ["DPP full rank", "DPP twins", "DPP diagonal", "DPP K"])
+    def test_law_of_dpp(self, name, method):
+        target, law = CASES[name]
+        samples = sample(target, DRAWS, method=method, thin=8, rng=3, track=[[0, 1]])
+        assert law_value(samples, law) > 1e-4
+        assert samples.tracked.mean() == pytest.approx(target.inclusion([0, 1]), abs=0.02)
+
+    @pytest.mark.parametrize("method", ["zonotope", "exchange"])
+    def test_law_of_kdpp(self, method):
+        target, law = CASES["2-DPP twins"]
+        options = {"window": 1.0} if method == "zonotope" else {}
+        samples = sample(target, 1500, method=method, thin=2, rng=3, **options)
+        assert law_value(samples, law) > 1e-4
+
+    def test_conditioned(self):
+        L = kernels()["full rank"]
+        law = law_of(L, include=[1], exclude=[4])
+        for target in (DPP(L=L), KDPP(L, 3)):
+            conditioned = target.condition([1], [4])
+            law = law_of(L, getattr(target, "k", None), [1], [4])
+            assert law_value(sample(conditioned, DRAWS, rng=0), law) > 1e-4
+            short = 800 if hasattr(target, "k") else DRAWS
+            chain = sample(conditioned, short, method="exchange", thin=4, rng=0)
+            assert law_value(chain, law) > 1e-4
+
+    def test_start(self):
+        target = CASES["2-DPP twins"][0]
+        sample(target, 1, method="exchange", init=[0, 1], rng=0)
+        with pytest.raises(ValueError, match="positive probability"):
+            sample(target, 1, method="exchange", init=[0, 5], rng=0)
+        with pytest.raises(ValueError, match="fixed size"):
+            sample(CASES["DPP K"][0], 1, method="exchange", init=[0, 1], rng=0)
+
+
+class TestBrokenTwins:
+    """Each differs from the sampler in one thing, and the same check sees it."""
+
+    @staticmethod
+    def draws(sampler, width):
+        rng = np.random.default_rng(0)
+        subsets = np.empty((1, DRAWS, width), np.int32)
+        sampler.advance(sampler.start(rng, None), rng, subsets[0], np.empty((DRAWS, 0)), 1)
+        return Samples(subsets, CASES["DPP full rank"][0], "exact")
+
+    def test_wrong_eigenvector_weights(self):
+        target, law = CASES["DPP full rank"]
+        sampler = mixture.prepare(target)
+        assert law_value(self.draws(sampler, sampler.width), law) > 1e-4
+        wrong = np.minimum(1.0, np.exp(target.log_eigenvalues))  # lambda, not lambda/(1 + lambda)
+        broken = replace(sampler, chances=wrong)
+        assert law_value(self.draws(broken, target.r), law) < 1e-4
+
+    def test_symmetric_polynomials_off_by_one(self):
+        target, law = CASES["2-DPP full rank"]
+        sampler = mixture.prepare(target)
+        assert law_value(self.draws(sampler, 2), law) > 1e-4
+        broken = replace(sampler, taking=np.roll(sampler.taking, 1, axis=0))
+        assert law_value(self.draws(broken, 2), law) < 1e-4
+
+    def test_no_rejection(self):
+        """Items from the leverage scores alone are not diverse enough."""
+        target, law = CASES["2-DPP full rank"]
+        rng = np.random.default_rng(0)
+        items = rng.choice(6, p=target.marginals() / 2, size=(3 * DRAWS, 2))
+        items = np.sort(items[items[:, 0] != items[:, 1]], axis=1)[None].astype(np.int32)
+        assert law_value(Samples(items, target, "exact"), law) < 1e-4
+
+
+class TestSymmetricPolynomials:
+    def test_against_coefficients(self):
+        values = np.random.default_rng(0).exponential(size=12)
+        expected = np.abs(np.poly(values))
+        np.testing.assert_allclose(np.exp(log_symmetric(np.log(values), 12)), expected)
+
+    def test_large(self):
+        """n = 10,000 and k = 1,000: equal eigenvalues give binomial coefficients."""
+        from scipy.special import gammaln
+
+        logs = np.full(10_000, 300.0)
+        found = log_symmetric(logs, 1000)[1000]
+        expected = gammaln(10_001) - gammaln(1001) - gammaln(9001) + 1000 * 300.0
+        assert found == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(part_probabilities(taking_chances(logs, 1000)), 0.1, rtol=1e-9)
+
+    def test_wild_eigenvalues(self):
+        logs = np.log(10) * np.linspace(-300, 300, 2000)
+        chances = taking_chances(logs, 500)
+        assert np.isfinite(chances).all()
+        probabilities = part_probabilities(chances)
+        assert probabilities.sum() == pytest.approx(500, rel=1e-10)
+        assert (np.diff(probabilities) >= -1e-12).all()
+
+    def test_sizes(self):
+        chances = np.random.default_rng(0).random(50)
+        law = size_law(chances)
+        assert law.sum() == pytest.approx(1.0)
+        assert law @ np.arange(51) == pytest.approx(chances.sum())
+
+
+class TestHardKernels:
+    def test_eigenvalues_over_six_hundred_orders(self):
+        values = np.logspace(-300, 300, 7)
+        target = DPP(L=np.diag(values))
+        np.testing.assert_allclose(np.sort(target.log_eigenvalues), np.log(values))
+        drawn = sample(target, 200, rng=0)
+        assert (drawn.marginals()[4:] == 1).all()
+        assert (drawn.marginals()[:3] == 0).all()
+        assert 0 < drawn.marginals()[3] < 1
+        ordered = KDPP(np.diag(values), 3)
+        assert sample(ordered, 20, rng=0).unique()[0].tolist() == [[4, 5, 6]]
+
+    def test_features_of_all_sizes(self):
+        rng = np.random.default_rng(0)
+        Phi = rng.normal(size=(40, 6)) * np.logspace(-150, 150, 6)
+        target = KDPP.from_features(Phi, 6)
+        flat = ProjectionDPP.from_features(rng.permutation(Phi, axis=1) / np.logspace(-150, 150, 6))
+        assert target.r == 6
+        basis = sample(target, 1, rng=0).subsets[0, 0]
+        assert np.isfinite(target.log_prob(basis))
+        np.testing.assert_allclose(np.abs(target.vectors.T @ target.vectors), np.eye(6), atol=1e-12)
+        assert flat.r == 6
+
+    def test_low_rank_kernel_of_ten_thousand_items(self):
+        X = np.random.default_rng(1).normal(size=(10_000, 12)).astype(np.float32)
+        target = KDPP(X @ X.T, 12)
+        assert target.r == 12
+        again = KDPP.from_features(X.astype(np.float64), 12)
+        np.testing.assert_allclose(target.marginals(), again.marginals(), atol=1e-5)
+        assert sample(target, 50, rng=0).sizes.tolist() == [[12] * 50]
+
+    def test_many_items_many_eigenvectors(self):
+        """Once said to end in 'probabilities do not sum to 1', or in an underflow."""
+        x = np.linspace(0, 1, 600)[:, None]
+        L = np.exp(-((x - x.T) ** 2) / (2 * 0.01**2))
+        target = KDPP(L, 40)
+        drawn = sample(target, 20, rng=0)
+        assert (np.diff(drawn.subsets, axis=2) > 0).all()
+        assert np.isfinite(target.log_prob(drawn.subsets)).all()
+        flat = KDPP(1e-200 * L, 40)  # its determinants underflow
+        np.testing.assert_array_equal(sample(flat, 20, rng=0).subsets.shape, (1, 20, 40))
+        assert np.isfinite(flat.log_prob(drawn.subsets)).all()
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_rank_of_rounded_kernels(self, dtype):
+        X = np.random.default_rng(3).normal(size=(80, 5)).astype(dtype)
+        assert DPP(L=X @ X.T).r == 5
+        with pytest.raises(ValueError, match="numerical rank 5"):
+            KDPP(X @ X.T, 6)
+        with pytest.raises(ValueError, match="numerical rank 5"):
+            KDPP.from_features(np.column_stack([X, X[:, 0] + X[:, 1]]), 6)
+
+    def test_wide_and_sparse_features(self):
+        Phi = np.random.default_rng(4).normal(size=(5, 40)) / 6
+        law = law_of(Phi @ Phi.T)
+        for features in (Phi, sp.csr_array(Phi), pd.DataFrame(Phi, index=list("abcde"))):
+            target = DPP.from_features(features)
+            np.testing.assert_allclose(np.exp(target.log_prob(law[0])), law[1], atol=1e-12)
+        assert target.labels == list("abcde")
+
+    def test_projection_kernel_is_a_dpp_of_fixed_size(self):
+        X = np.linalg.qr(np.random.default_rng(5).normal(size=(8, 3)))[0]
+        target = DPP(K=X @ X.T)
+        projection = ProjectionDPP.from_features(X)
+        assert sample(target, 100, rng=0).sizes.tolist() == [[3] * 100]
+        sets = list(combinations(range(8), 3))
+        np.testing.assert_allclose(target.log_prob(sets), projection.log_prob(sets), atol=1e-8)
+        found = target.condition([1], [2]).log_prob(sets)
+        expected = projection.condition([1], [2]).log_prob(sets)
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-10)
+
+
+class TestErrors:
+    def test_not_positive_semidefinite(self):
+        L = np.array([[1.0, 2.0], [2.0, 1.0]])
+        with pytest.raises(ValueError, match="smallest eigenvalue is -1"):
+            DPP(L=L)
+        with pytest.raises(ValueError, match="smallest eigenvalue"):
+            KDPP(np.diag([1.0, -1e-3, 2.0]), 1)
+
+    def test_shape_and_symmetry(self):
+        with pytest.raises(ValueError, match="from_features"):
+            DPP(L=np.ones((3, 2)))
+        with pytest.raises(ValueError, match="not symmetric"):
+            DPP(L=[[1.0, 0.5], [0.0, 1.0]])
+        with pytest.raises(ValueError, match="NaN"):
+            DPP(L=[[1.0, np.nan], [np.nan, 1.0]])
+        with pytest.raises(TypeError, match="one kernel"):
+            DPP()
+        with pytest.raises(ValueError, match="every draw would be empty"):
+            DPP(L=np.zeros((3, 3)))
+
+    def test_correlation_kernel(self):
+        with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+            DPP(K=np.diag([0.5, 1.5]))
+
+    def test_k(self):
+        with pytest.raises(ValueError, match="numerical rank 3"):
+            KDPP(np.eye(3), 4)
+        with pytest.raises(ValueError, match="at least 1"):
+            KDPP(np.eye(3), 0)
+
+    def test_conditions(self):
+        target = KDPP(kernels()["twins"], 2)
+        with pytest.raises(ValueError, match="no draw has the items 0, 5"):
+            target.condition([0, 5])
+        with pytest.raises(ValueError, match="fewer items"):
+            target.condition([0, 1, 2])
+        with pytest.raises(ValueError, match="exclude fewer"):
+            DPP(L=np.eye(2)).condition(exclude=[0, 1])
+
+    def test_methods(self):
+        with pytest.raises(ValueError, match="from_graph"):
+            sample(DPP(L=np.eye(2)), 1, method="trees")
+        with pytest.raises(ValueError, match="no starting point"):
+            sample(DPP(L=np.eye(2)), 1, init=[0])
+        with pytest.raises(AttributeError, match="immutable"):
+            DPP(L=np.eye(2)).n = 3
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return sample(CASES["DPP full rank"][0], 2000, chains=2, rng=0, track=[[0], [5]])
+
+
+class TestDownstream:
+    def test_rows_are_filled_up(self, samples):
+        inside = samples.subsets >= 0
+        np.testing.assert_array_equal(samples.sizes, inside.sum(axis=2))
+        assert (np.diff(inside.astype(int), axis=2) <= 0).all()
+        assert (samples.subsets[~inside] == -1).all()
+        np.testing.assert_array_equal(samples.tracked[:, :, 1], samples.contains([5]))
+
+    def test_estimates(self, samples):
+        np.testing.assert_allclose(samples.marginals(), samples.target.marginals(), atol=0.05)
+        assert total_variation(samples) < 0.1
+        assert relative_error(samples, [0])[:, -1].max() < 0.2
+        assert samples.rhat([0]) < 1.05
+        best = samples.best()
+        every = samples.target.log_prob(samples.unique()[0])
+        assert samples.target.log_prob(best) == every.max()
+        assert samples.to_arviz(items=[0]).posterior["items"].shape == (2, 2000, 1)
+        assert " to " in repr(samples)
+        assert "exact" in samples._repr_html_()
+
+    def test_thinned(self, samples):
+        fewer = samples.thinned(1.0, rng=0)
+        assert fewer.sizes.mean() == pytest.approx(1.0, abs=0.1)
+        assert not fewer.whole
+
+    @pytest.mark.parametrize("name", ["DPP K", "2-DPP twins"])
+    def test_save_and_load(self, name, tmp_path):
+        samples = sample(CASES[name][0], 30, rng=0)
+        samples.save(tmp_path / "run")
+        again = Samples.load(tmp_path / "run")
+        np.testing.assert_array_equal(again.subsets, samples.subsets)
+        assert repr(again) == repr(samples)
+        np.testing.assert_array_equal(again.target.marginals(), samples.target.marginals())
+        more = sample(again.target, 30, rng=0)
+        np.testing.assert_array_equal(more.subsets, samples.subsets)
+
+    def test_checkpoint_goes_on(self, tmp_path):
+        target = CASES["DPP full rank"][0]
+        sample(target, 50, rng=0, checkpoint=tmp_path / "c")
+        longer = sample(target, 200, rng=0, checkpoint=tmp_path / "c")
+        np.testing.assert_array_equal(longer.subsets, sample(target, 200, rng=0).subsets)
+
+    def test_scaled(self):
+        target = CASES["DPP graded"][0].scaled(2.5)
+        assert target.expected_size == pytest.approx(2.5)
+        with pytest.raises(ValueError, match="between 0 and the rank 6"):
+            target.scaled(6)
