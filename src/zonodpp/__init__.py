@@ -1,12 +1,20 @@
-"""Diverse subsets: samplers for projection determinantal point processes."""
+"""Diverse subsets: samplers for determinantal point processes and their relatives."""
 
-from zonodpp import diagnostics
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from zonodpp._version import __version__
-from zonodpp.dpp import DPP, KDPP
-from zonodpp.geometry import Zonotope
-from zonodpp.samples import Samples
-from zonodpp.sampling import sample
-from zonodpp.targets import ProjectionDPP, VolumeSampling
+
+if TYPE_CHECKING:
+    from zonodpp import apps, diagnostics, experiments, features, plotting
+    from zonodpp.dpp import DPP, KDPP
+    from zonodpp.geometry import Zonotope
+    from zonodpp.maximum import find_map
+    from zonodpp.samples import Samples
+    from zonodpp.sampling import sample
+    from zonodpp.targets import ProjectionDPP, VolumeSampling
 
 __all__ = [
     "DPP",
@@ -16,6 +24,37 @@ __all__ = [
     "VolumeSampling",
     "Zonotope",
     "__version__",
+    "apps",
     "diagnostics",
+    "experiments",
+    "features",
+    "find_map",
+    "plotting",
     "sample",
 ]
+
+# Where each name lives. It is loaded when first asked for: `zonodpp --help` needs none of them.
+_HOMES = {
+    "DPP": "dpp",
+    "KDPP": "dpp",
+    "ProjectionDPP": "targets",
+    "Samples": "samples",
+    "VolumeSampling": "targets",
+    "Zonotope": "geometry",
+    "find_map": "maximum",
+    "sample": "sampling",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in __all__:
+        return importlib.import_module(f"zonodpp.{name}")
+    raise AttributeError(f"module 'zonodpp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

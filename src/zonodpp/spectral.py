@@ -237,7 +237,7 @@ def read_kernel(kernel: Any, name: str) -> tuple[Floats, float, Sequence[Any] | 
 
 
 def _asymmetry(matrix: Floats) -> float:
-    """The largest difference from the transpose, found without a second n x n array."""
+    """Return the largest difference from the transpose, found without a second n x n array."""
     step = 512
     return max(
         float(np.abs(matrix[start : start + step] - matrix[:, start : start + step].T).max())
