@@ -206,7 +206,7 @@ def test_points_are_uniform(method):
         inside.append(tile.coordinates)
     volumes = np.array([abs(np.linalg.det(PAPER[:, tile.basis])) for tile in tiles])
     expected = 6000 * volumes / volumes.sum()
-    # Every third point: neighbours of a chain are not quite independent.
+    # Neighbours of a chain are not quite independent: 6000 points count as 2000.
     assert stats.chisquare(counts / 3, expected / 3).pvalue > 1e-4
     assert stats.kstest(np.concatenate(inside[::3]), "uniform").pvalue > 1e-4
     # The same check sees points that are not uniform.

@@ -227,6 +227,23 @@ def test_averages_along_the_line_estimate_inclusion(options):
     assert (samples.tracked.var(axis=1) <= present.var(axis=1) + 1e-3).all()
 
 
+@pytest.mark.parametrize("preset", [None, "paper"])
+def test_averages_of_a_broken_sampler_are_off(preset):
+    """The same bound sees a density |det|^p instead of |det|^(p - 1), and weights left out."""
+    target = TARGETS["weighted"]
+    sets = [[0], [1, 2], [3, 4, 6]]
+    exact = [float(target.inclusion(S)) for S in sets]
+    sound = hit_and_run.prepare(target, sets, preset=preset)
+    broken = [{"exponent": sound.rule.exponent + 1}, {"mass": frozen(np.ones(target.n))}]
+    for change in ({}, *broken):
+        sampler = dataclasses.replace(sound, rule=sound.rule._replace(**change))
+        rng = np.random.default_rng(0)
+        subsets, tracked = np.empty((8000, target.r), np.int32), np.empty((8000, 3))
+        sampler.advance(sampler.start(rng, None), rng, subsets, tracked, 5)
+        off = np.abs(tracked.mean(axis=0) - exact).max()
+        assert off > 0.02 if change else off < 0.02, (change, off)
+
+
 def test_averages_by_long_steps():
     target = TARGETS["weighted"]
     sampler = hit_and_run.prepare(target, [[1, 2]], preset="paper")

@@ -155,18 +155,20 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
         return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)
     if values[0] < -_noise(values, eps):
-        raise NotPositiveError(values[0])
+        raise NotPositiveError("L", float(values[0]))
     kept = values > _noise(values, eps)
     return Spectrum(vectors[:, kept][:, ::-1], np.log(values[kept][::-1]))
 
 
 class NotPositiveError(ValueError):
-    """The kernel has a negative eigenvalue."""
+    """A kernel has negative eigenvalues; ``smallest`` is the smallest one."""
 
-    def __init__(self, smallest: float) -> None:
+    def __init__(self, name: str, smallest: float) -> None:
+        self.smallest = smallest
         super().__init__(
-            f"the kernel is not positive semidefinite: its smallest eigenvalue is {smallest:.3g}; "
-            "repair it with zonodpp.features.nearest_psd(L), or check how it was made"
+            f"{name} is not positive semidefinite: its smallest eigenvalue is {smallest:.6g}. "
+            f"zonodpp.features.nearest_psd({name}) takes the negative ones away; "
+            f"nearest_psd({name}, how='shift') adds {-smallest:.3g} to the diagonal"
         )
 
 
@@ -189,7 +191,7 @@ def _far_from(L: Floats, factor: Floats, lengths: Floats, tolerance: float) -> b
 def _report_negative(L: Floats, eps: float) -> None:
     values = scipy.linalg.eigvalsh(L)
     if values[0] < -_noise(values, eps):
-        raise NotPositiveError(values[0])
+        raise NotPositiveError("L", float(values[0]))
 
 
 def _pivoted_cholesky(L: Floats, eps: float) -> Floats:

@@ -1,0 +1,262 @@
+"""Feature builders that approximate a kernel: exact where they can be, closer with more columns."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import RBF
+
+from zonodpp import ProjectionDPP
+from zonodpp.dpp import DPP
+from zonodpp.features import (
+    median_gamma,
+    nystrom,
+    pivoted_cholesky,
+    principal_components,
+    random_fourier,
+    random_projection,
+    rp_cholesky,
+    similarity,
+)
+
+X = np.random.default_rng(0).normal(size=(150, 3))
+K = similarity(X, gamma=0.3)
+BUILDERS = {
+    "nystrom": lambda m: nystrom(X, m, gamma=0.3, rng=1),
+    "nystrom, precomputed": lambda m: nystrom(K, m, kernel="precomputed", rng=1),
+    "nystrom, function": lambda m: nystrom(X, m, kernel=RBF(0.6**-0.5), rng=1),
+    "random_fourier": lambda m: random_fourier(X, m, gamma=0.3, rng=1),
+    "pivoted_cholesky": lambda m: pivoted_cholesky(X, m, gamma=0.3),
+    "pivoted_cholesky, precomputed": lambda m: pivoted_cholesky(K, m, kernel="precomputed"),
+    "rp_cholesky": lambda m: rp_cholesky(X, m, gamma=0.3, rng=1),
+    "principal_components": lambda m: principal_components(X, m, kernel="rbf", gamma=0.3),
+}
+
+
+def error(Phi, K):
+    """Sum of absolute eigenvalues of the difference, as a share of the trace."""
+    return float(np.abs(np.linalg.eigvalsh(Phi @ Phi.T - K)).sum() / np.trace(K))
+
+
+# Approximation.
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_more_columns_come_closer(name):
+    columns = (10, 100, 1000) if name == "random_fourier" else (5, 20, 60)
+    errors = [error(BUILDERS[name](m), K) for m in columns]
+    assert errors[0] > 1.5 * errors[1] > 2 * errors[2]
+    assert errors[2] < (0.35 if name == "random_fourier" else 0.03)
+
+
+def test_no_approximation_beats_the_principal_one():
+    best = error(BUILDERS["principal_components"](20), K)
+    values = np.linalg.eigvalsh(K)[:-20]
+    assert best == pytest.approx(values.sum() / np.trace(K))
+    for name, build in BUILDERS.items():
+        assert error(build(20), K) >= best - 1e-12, name
+
+
+@pytest.mark.parametrize("builder", [pivoted_cholesky, rp_cholesky, nystrom])
+def test_a_part_of_the_kernel_is_what_is_left(builder):
+    left = K - (Phi := builder(K, 30, kernel="precomputed")) @ Phi.T
+    assert np.linalg.eigvalsh(left)[0] > -1e-12
+    assert (np.abs(np.diagonal(left)) < 1e-14).sum() >= 30
+
+
+def test_random_pivots_are_near_the_best_rank():
+    clusters = np.repeat(np.random.default_rng(1).normal(size=(15, 2)) * 20, 10, axis=0)
+    data = clusters + np.random.default_rng(2).normal(size=clusters.shape)
+    kernel = similarity(data, gamma=0.05)
+    best = error(principal_components(data, 40, kernel="rbf", gamma=0.05), kernel)
+    drawn = np.mean([error(rp_cholesky(data, 40, gamma=0.05, rng=k), kernel) for k in range(5)])
+    uniform = np.mean([error(nystrom(data, 40, gamma=0.05, rng=k), kernel) for k in range(5)])
+    assert best < drawn < 4 * best
+    assert drawn < uniform
+
+
+@pytest.mark.parametrize("builder", [pivoted_cholesky, rp_cholesky])
+def test_exact_at_full_rank(builder):
+    small = similarity(X[:40], gamma=5.0)
+    Phi = builder(small, 40, kernel="precomputed", tol=0.0)
+    assert Phi.shape == (40, 40)
+    assert Phi @ Phi.T == pytest.approx(small, abs=1e-13)
+
+
+@pytest.mark.parametrize("builder", [pivoted_cholesky, rp_cholesky])
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1.0, 1e150, 1e300])
+def test_low_rank_is_found_whatever_the_scale(builder, scale):
+    root = np.random.default_rng(3).normal(size=(80, 6)) * np.sqrt(scale)
+    Phi = builder(root @ root.T, 40, kernel="precomputed")
+    assert Phi.shape == (80, 6)
+    assert Phi @ Phi.T == pytest.approx(root @ root.T, rel=1e-9, abs=1e-12 * scale)
+
+
+def test_items_of_very_different_size():
+    sizes = 10.0 ** np.linspace(-150, 150, 12)
+    unit = similarity(X[:12], gamma=1.0)
+    wild = unit * sizes * sizes[:, None]
+    Phi = pivoted_cholesky(wild, kernel="precomputed", tol=0.0)
+    assert Phi.shape == (12, 12)
+    assert (Phi / sizes[:, None]) @ (Phi / sizes[:, None]).T == pytest.approx(unit, abs=1e-12)
+    assert pivoted_cholesky(wild, kernel="precomputed").shape == (12, 1)
+
+
+def test_nearly_singular_kernels_stop_at_what_is_there():
+    close = np.repeat(X[:10], 5, axis=0) + 1e-9 * np.random.default_rng(0).normal(size=(50, 3))
+    Phi = pivoted_cholesky(close, gamma=0.3)
+    assert Phi.shape[1] <= 11
+    assert Phi @ Phi.T == pytest.approx(similarity(close, gamma=0.3), abs=1e-8)
+    twice = np.repeat(X[:10], 2, axis=0)
+    assert pivoted_cholesky(twice, gamma=5.0, tol=0.0).shape == (20, 10)
+
+
+def test_zero_items_get_zero_rows():
+    kernel = np.zeros((4, 4))
+    kernel[:2, :2] = [[2.0, 1.0], [1.0, 2.0]]
+    Phi = pivoted_cholesky(kernel, kernel="precomputed")
+    assert not Phi[2:].any()
+    assert Phi @ Phi.T == pytest.approx(kernel)
+
+
+def test_tolerance_bounds_the_trace():
+    for tol in (0.5, 0.1, 1e-3):
+        Phi = pivoted_cholesky(K, kernel="precomputed", tol=tol)
+        left = 1 - (Phi**2).sum() / np.trace(K)
+        assert left <= tol
+        assert 1 - (Phi[:, :-1] ** 2).sum() / np.trace(K) > tol
+
+
+def test_many_columns_without_a_rank():
+    eye = np.eye(200)
+    assert pivoted_cholesky(eye, kernel="precomputed") @ eye[:, :1] == pytest.approx(eye[:, :1])
+
+
+# What comes in, and where it goes.
+
+
+def test_float32():
+    Phi = pivoted_cholesky(X.astype(np.float32), 20, gamma=0.3)
+    assert Phi.dtype == np.float64
+    assert Phi == pytest.approx(pivoted_cholesky(X.astype(np.float32).astype(float), 20, gamma=0.3))
+    low = X @ X.T
+    assert pivoted_cholesky(low.astype(np.float32), kernel="precomputed", tol=0.0).shape[1] == 3
+    rough = pivoted_cholesky(X, kernel=lambda a, b: (a @ b.T).astype(np.float32), tol=0.0)
+    assert rough.shape[1] == 3
+    assert principal_components(K.astype(np.float32), 5, kernel="precomputed").shape == (150, 5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "rbf", "laplacian", "polynomial"])
+def test_frames_and_sparse_rows_agree_with_arrays(kernel):
+    rows = np.maximum(X, 0)
+    expected = pivoted_cholesky(rows, 10, kernel=kernel, gamma=0.5)
+    for given in (pd.DataFrame(rows), sp.csr_array(rows), sp.coo_matrix(rows)):
+        Phi = pivoted_cholesky(given, 10, kernel=kernel, gamma=0.5)
+        assert Phi @ Phi.T == pytest.approx(expected @ expected.T, abs=1e-6)
+    assert nystrom(sp.csr_array(rows), 10, kernel=kernel, rng=0).shape == (150, 10)
+
+
+def test_functions_and_names_agree():
+    by_name = rp_cholesky(X, 10, gamma=0.3, rng=5)
+    by_function = rp_cholesky(X, 10, kernel=lambda a, b: similarity(a, b, gamma=0.3), rng=5)
+    assert by_name == pytest.approx(by_function)
+
+
+def test_seeds():
+    for build in (
+        lambda rng: nystrom(X, 10, rng=rng),
+        lambda rng: nystrom(K, 10, kernel="precomputed", rng=rng),
+        lambda rng: rp_cholesky(X, 10, rng=rng),
+        lambda rng: random_fourier(X, 10, rng=rng),
+        lambda rng: random_projection(X, 2, rng=rng),
+        lambda rng: random_projection(X, 2, kind="sparse", rng=rng),
+    ):
+        assert (build(3) == build(np.random.default_rng(3))).all()
+        assert (build(3) != build(4)).any()
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_features_make_targets(name):
+    Phi = BUILDERS[name](6)
+    assert ProjectionDPP.from_features(Phi).marginals().sum() == pytest.approx(6)
+    exact = DPP(L=Phi @ Phi.T).marginals()
+    assert DPP.from_features(Phi).marginals() == pytest.approx(exact)
+
+
+def test_projection_keeps_inner_products_on_average():
+    rows = np.random.default_rng(0).normal(size=(8, 400)) + 1
+    for kind in ("gaussian", "sparse"):
+        mean = np.mean(
+            [
+                (Phi := random_projection(rows, 50, kind=kind, rng=k)) @ Phi.T / 400
+                for k in range(60)
+            ],
+            axis=0,
+        )
+        assert mean == pytest.approx(rows @ rows.T / 400, abs=0.25)
+    assert random_projection(sp.csr_array(rows), 5, rng=0).shape == (8, 5)
+
+
+def test_principal_components_of_data_are_those_of_from_features():
+    target = ProjectionDPP.from_features(X, rank=2)
+    assert np.abs(principal_components(X, 2)) == pytest.approx(np.abs(target.A.T))
+
+
+def test_principal_components_of_a_large_kernel(monkeypatch):
+    monkeypatch.setattr("zonodpp.features.principal.DENSE", 100)
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    Phi = principal_components(rows, 8, kernel="rbf", gamma=0.1)
+    top = np.linalg.eigvalsh(similarity(rows, gamma=0.1))[-8:]
+    assert np.sort((Phi**2).sum(axis=0)) == pytest.approx(top)
+    assert (Phi == principal_components(rows, 8, kernel="rbf", gamma=0.1)).all()
+
+
+# Bad input.
+
+
+INDEFINITE = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 5.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: pivoted_cholesky(INDEFINITE, kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
+        (lambda: pivoted_cholesky(-np.eye(2), kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
+        (lambda: principal_components(INDEFINITE, 1, kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
+        (lambda: principal_components(X @ X.T, 4, kernel="precomputed"), ValueError, "rank 3"),
+        (lambda: principal_components(K, 151, kernel="precomputed"), ValueError, "150 items"),
+        (lambda: pivoted_cholesky(X, kernel="precomputed"), ValueError, "n x n"),
+        (lambda: pivoted_cholesky(np.triu(K), kernel="precomputed"), ValueError, "not symmetric"),
+        (lambda: pivoted_cholesky(np.zeros((3, 3)), kernel="precomputed"), ValueError, "is zero"),
+        (lambda: pivoted_cholesky(X, 0), ValueError, "at least 1"),
+        (lambda: pivoted_cholesky(X, gamma=-1.0), ValueError, "positive"),
+        (lambda: pivoted_cholesky(X, kernel="rfb"), ValueError, "no kernel is named 'rfb'"),
+        (lambda: pivoted_cholesky(X, kernel=3), TypeError, "name or a function"),
+        (lambda: pivoted_cholesky(X, kernel=lambda a, b: a), ValueError, "one entry for each"),
+        (lambda: pivoted_cholesky([[np.nan]]), ValueError, "NaN"),
+        (lambda: nystrom(X, 151), ValueError, "there are 150"),
+        (lambda: random_projection(X, 4), ValueError, "3 features"),
+        (lambda: random_projection(X, 2, kind="fast"), ValueError, "must be one of"),
+        (lambda: random_fourier(X, 1.5), TypeError, "whole number"),
+    ],
+)
+def test_bad_input(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_a_large_indefinite_kernel_is_reported_without_its_eigenvalues(monkeypatch):
+    monkeypatch.setattr("zonodpp.features.cholesky.EXPLAIN", 2)
+    with pytest.raises(ValueError, match="larger than the diagonal allows"):
+        pivoted_cholesky(INDEFINITE, kernel="precomputed")
+
+
+def test_missing_scikit_learn(monkeypatch):
+    for module in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"zonodpp\[ml\]"):
+        random_fourier(X, 3)
+    assert rp_cholesky(X, 5, gamma=median_gamma(X), rng=0).shape == (150, 5)
