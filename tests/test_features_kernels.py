@@ -222,9 +222,13 @@ INDEFINITE = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 5.0]])
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: pivoted_cholesky(INDEFINITE, kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
-        (lambda: pivoted_cholesky(-np.eye(2), kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
-        (lambda: principal_components(INDEFINITE, 1, kernel="precomputed"), ValueError, "smallest eigenvalue is -1"),
+        (lambda: pivoted_cholesky(INDEFINITE, kernel="precomputed"), ValueError, "value is -1"),
+        (lambda: pivoted_cholesky(-np.eye(2), kernel="precomputed"), ValueError, "value is -1"),
+        (
+            lambda: principal_components(INDEFINITE, 1, kernel="precomputed"),
+            ValueError,
+            "value is -1",
+        ),
         (lambda: principal_components(X @ X.T, 4, kernel="precomputed"), ValueError, "rank 3"),
         (lambda: principal_components(K, 151, kernel="precomputed"), ValueError, "150 items"),
         (lambda: pivoted_cholesky(X, kernel="precomputed"), ValueError, "n x n"),
