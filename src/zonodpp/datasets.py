@@ -49,3 +49,15 @@ def mnist_ones() -> Floats:
     with files("zonodpp").joinpath("data/mnist_ones.npz").open("rb") as file:
         images = np.load(file)["images"]
     return np.asarray(images / 255.0)
+
+
+def article() -> str:
+    """Return an article about lighthouses: 64 sentences, written for this package.
+
+    Examples
+    --------
+    >>> from zonodpp.datasets import article
+    >>> article()[:48]
+    'A lighthouse makes a modest promise: at a known '
+    """
+    return files("zonodpp").joinpath("data/article.txt").read_text(encoding="utf-8")
