@@ -25,7 +25,7 @@ from zonodpp.zonotope.chord import Ellipsoid
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
-from zonodpp.zonotope.products import Engine, unit_columns, unit_costs
+from zonodpp.zonotope.products import Engine, filled_up, unit_columns, unit_costs
 from zonodpp.zonotope.start import (
     any_basis,
     bare_tile,
@@ -62,7 +62,9 @@ class HitAndRun:
         """
         lengths = self.engine.lengths
         n, r = lengths.size, len(self.rule.factor)
-        costs = self.costs if self.costs is not None else rng.standard_normal(n)
+        costs = rng.standard_normal(n)
+        if self.costs is not None:
+            costs[: self.costs.size] = self.costs
         if init is None and self.rule.fresh:
             # No point is carried, so a random basis does, without a program to solve.
             basis = any_basis(self.engine, lengths * rng.standard_exponential(n))
@@ -72,7 +74,8 @@ class HitAndRun:
             x = unit_columns(self.engine) @ (lengths * rng.random(n))
             tile = find_tile(self.engine, x, costs)
         else:
-            tile = tile_from_basis(self.engine, checked_basis(init, self.engine), costs)
+            basis = checked_basis(init, self.engine, self.tracker.n)
+            tile = tile_from_basis(self.engine, basis, costs)
             tile.u[:] = rng.random(r) * tile.reach
             rest = np.where(tile.side < 0, lengths, 0.0)
             rest[tile.basis] = tile.u
@@ -194,7 +197,8 @@ def prepare(
     q = np.ones(target.n) if target.weights is None else target.weights / target.weights.max()
     s = np.sqrt(q) if base_measure == "sqrt" else q
     frame = frame_of(target.A, s)
-    engine = frame.engine
+    costs = _costs(c, frame.engine)
+    engine = filled_up(frame.engine)
     factor = np.linalg.inv(frame.whitener) if directions == "whitened" else frame.M
     rule = Rule(
         factor=frozen(np.tril(factor)),
@@ -212,7 +216,7 @@ def prepare(
         engine,
         rule,
         frame.ellipsoid,
-        _costs(c, engine),
+        costs,
         tracker,
     )
     if window is not None:
@@ -227,9 +231,10 @@ def prepare(
 def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> Floats:
     """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j."""
     usable = engine.lengths > 0
-    mass = np.ones(q.size)
-    norms = engine.lengths[usable] / s[usable]
-    mass[usable] = (norms / norms.max()) ** (power - 1.0) * q[usable] / s[usable]
+    mass = np.ones(usable.size)
+    q, s = q[usable[: q.size]], s[usable[: s.size]]
+    norms = engine.lengths[usable] / s
+    mass[usable] = (norms / norms.max()) ** (power - 1.0) * q / s
     return mass
 
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from zonodpp._jit import inlined
 from zonodpp.columns import Columns, Floats, columns_of, frozen
 
+VECTOR = 4  # loops over a multiple of so many items leave no rest to do one by one
 SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
 
 
@@ -43,6 +44,24 @@ def make_engine(A: Any, scale: Floats | None) -> Engine:
     if unit.nnz * SPARSE_COST > A.shape[0] * A.shape[1]:
         rows = unit.toarray()
     return Engine(frozen(rows), columns_of(unit), frozen(lengths))
+
+
+def filled_up(engine: Engine) -> Engine:
+    """Add zero columns up to a multiple of what one instruction takes; no tile ever holds them."""
+    r, n = engine.rows.shape
+    missing = -n % VECTOR
+    if missing == 0:  # also where rows are sparse
+        return engine
+    columns = engine.columns
+    if columns.dense.shape[0] > 0:
+        dense = np.concatenate([columns.dense, np.zeros((missing, r))])
+        columns = columns._replace(dense=frozen(dense))
+    else:
+        indptr = np.concatenate([columns.indptr, np.full(missing, columns.indptr[-1])])
+        columns = columns._replace(indptr=frozen(indptr, np.int64))
+    rows = np.concatenate([engine.rows, np.zeros((r, missing))], axis=1)
+    lengths = np.concatenate([engine.lengths, np.zeros(missing)])
+    return Engine(frozen(rows), columns, frozen(lengths))
 
 
 def unit_costs(c: Floats, engine: Engine) -> Floats:

@@ -51,9 +51,9 @@ def any_basis(engine: Engine, scale: Floats | None = None) -> Integers:
     return np.asarray(order[: len(dense)], dtype=np.int64)
 
 
-def checked_basis(init: Any, engine: Engine) -> Integers:
-    """Check that a user's starting basis is one."""
-    r, n = engine.rows.shape[0], engine.lengths.size
+def checked_basis(init: Any, engine: Engine, n: int) -> Integers:
+    """Check that a user's starting basis is one, of the first n items."""
+    r = engine.rows.shape[0]
     basis = as_items(init, n, "init")
     if basis.shape != (r,):
         raise ValueError(f"init must hold r = {r} items, got {basis.shape}")

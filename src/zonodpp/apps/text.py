@@ -1,0 +1,201 @@
+"""Sentences as items of a projection DPP: the paper's eleven features, and latent semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp.apps.sentences import need, read_language, words
+from zonodpp.columns import Floats
+from zonodpp.inputs import one_of
+
+NAMES = (
+    "characters",
+    "words",
+    "characters of stems",
+    "distinct stems",
+    "sum of tf-idf",
+    "mean cosine distance",
+    *(f"position {k}" for k in range(1, 6)),
+)
+POSITIONS = ("first", "fifths")
+DENSE = 1500  # sentences up to which singular vectors come from a dense decomposition
+NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
+
+
+def stems(sentences: Sequence[str], language: str | None = None) -> list[list[str]]:
+    """Return the stemmed words of each sentence (Porter's stemmer, or that of the language).
+
+    Examples
+    --------
+    >>> from zonodpp.apps.text import stems
+    >>> stems(["Keepers kept burning lamps."])
+    [['keeper', 'kept', 'burn', 'lamp']]
+    """
+    found = [words(sentence) for sentence in sentences]
+    name = read_language(language).stemmer
+    if name is None:
+        return found
+    stem = need("snowballstemmer").stemmer(name).stemWord
+    known = {word: stem(word) for word in set().union(*found)}
+    return [[known[word] for word in sentence] for sentence in found]
+
+
+def tf_idf(tokens: Sequence[Sequence[str]]) -> Any:
+    """Return tf-idf, sentences as documents, (n, vocabulary) sparse, rows of any length.
+
+    The idf is scikit-learn's: log((1 + n) / (1 + df)) + 1.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.text import tf_idf
+    >>> tf_idf([["a", "b"], ["a", "a"]]).toarray().round(3)
+    array([[1.   , 1.405], [2.   , 0.   ]])
+    """
+    return _vectorizer().fit_transform(tokens)
+
+
+def appendix_features(
+    sentences: Sequence[str], language: str | None = None, *, positions: str = "first"
+) -> Floats:
+    """Return the eleven features of the paper's appendix B, (n, 11), named by `NAMES`.
+
+    Characters and words; characters and words after stemming; the sum of the tf-idf values of its
+    words; the mean cosine distance to all other sentences; five indicators of position. Stemming
+    leaves the number of words as it is, which would make two features the same; it changes how
+    many words are different, so that is what is counted after stemming.
+
+    Parameters
+    ----------
+    sentences : sequence of str
+        In the order of the text.
+    language : str, optional
+        As in `zonodpp.apps.summarize`.
+    positions : {"first", "fifths"}
+        What the indicators mark: the first five sentences, one each, or the five fifths of the
+        text. With "first" and eleven items a draw, every draw holds the first five sentences:
+        without the only item that has the feature, the determinant is zero.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.text import appendix_features
+    >>> appendix_features(["The lamp burned.", "Lamps burn oil."]).round(2)
+    array([[16.  ,  3.  , 11.  ,  3.  ,  3.41,  0.5 ,  1.  ,  0.  ,  0.  ,  0.  ,  0.  ],
+           [15.  ,  3.  , 11.  ,  3.  ,  3.41,  0.5 ,  0.  ,  1.  ,  0.  ,  0.  ,  0.  ]])
+    """
+    one_of(positions, "positions", POSITIONS)
+    tokens = stems(sentences, language)
+    n = len(sentences)
+    weights = tf_idf(tokens)
+    unit = unit_rows(weights)
+    # The sum over all sentences, less the sentence itself, whose cosine with itself is 1.
+    cosines = unit @ np.asarray(unit.sum(axis=0)).ravel() - 1.0
+    place = np.arange(n) if positions == "first" else np.arange(n) * 5 // n
+    return np.column_stack(
+        [
+            [len(sentence) for sentence in sentences],
+            [len(sentence) for sentence in tokens],
+            [sum(map(len, sentence)) for sentence in tokens],
+            [len(set(sentence)) for sentence in tokens],
+            np.asarray(weights.sum(axis=1)).ravel(),
+            1.0 - cosines / max(n - 1, 1),
+            place[:, None] == np.arange(5),
+        ]
+    ).astype(np.float64)
+
+
+def relevance(
+    sentences: Sequence[str], query: str, language: str | None = None, *, floor: float = 0.01
+) -> Floats:
+    """Return how near each sentence is to a query: the cosine of tf-idf vectors, at least floor.
+
+    The idf is log((1 + n) / (1 + df)), so that words of all sentences count for nothing. The floor
+    keeps the rank: an item of weight zero could never be drawn.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.text import relevance
+    >>> relevance(["Oil lamps burned.", "The sea was calm.", "Oil burns."], "a lamp").round(2)
+    array([0.86, 0.01, 0.01])
+    """
+    vectorizer = _vectorizer()
+    frequencies = vectorizer.fit_transform(stems(sentences, language))
+    asked = vectorizer.transform(stems([query], language))
+    # Both hold tf * idf with scikit-learn's idf, which is 1 for words of all sentences.
+    rarity = sp.diags_array(1.0 - 1.0 / vectorizer.idf_)
+    unit, asked = unit_rows(frequencies @ rarity), unit_rows(asked @ rarity)
+    cosines: Floats = np.asarray((unit @ asked.T).toarray()).ravel()
+    return np.maximum(cosines, floor)
+
+
+def directions(
+    X: Any, k: int, fillers: Sequence[Callable[[], Any]] = (), *, centred: bool = False
+) -> Floats:
+    """Return k orthonormal columns that span the leading directions of X, (n, k).
+
+    Where X has lower rank, the directions missing are the leading ones of the fillers, with what
+    is there already projected out.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Features, items as rows.
+    k : int
+        Number of directions, at most n.
+    fillers : sequence of functions that return (n, d) matrices, optional
+        Where to take directions from when X has too few; called only then.
+    centred : bool, default False
+        Subtract the mean of each feature first (principal components).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.apps.text import directions
+    >>> Q = directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
+    >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
+    True
+    """
+    Q = leading(X - X.mean(axis=0) if centred else X, k)
+    for filler in fillers:
+        if Q.shape[1] == k:
+            break
+        rest = filler()
+        rest = rest.toarray() if sp.issparse(rest) else rest
+        rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
+        for _ in range(2):  # twice: once leaves rounding behind
+            rest = rest - Q @ (Q.T @ rest)
+        more = leading(rest, k - Q.shape[1], least=NEGLIGIBLE)
+        Q = np.linalg.qr(np.hstack([Q, more]))[0] if more.shape[1] else Q
+    if Q.shape[1] < k:
+        raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions were asked for")
+    return Q
+
+
+def leading(X: Any, k: int, least: float = 0.0) -> Floats:
+    """Return leading left singular vectors, as many as X has up to k."""
+    n, d = X.shape
+    if sp.issparse(X) and n > DENSE and k < min(n, d):
+        # A seed of its own: features are a function of the text.
+        U, values, _ = need("sklearn.utils.extmath").randomized_svd(X, k, random_state=0)
+    else:
+        dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+        U, values, _ = np.linalg.svd(dense, full_matrices=False)
+    kept = values[:k] > max(NEGLIGIBLE * values.max(initial=0.0), least)
+    return np.ascontiguousarray(U[:, :k][:, kept])
+
+
+def unit_rows(X: Any) -> Any:
+    """Return the rows of a matrix at length one; zero rows stay zero."""
+    return need("sklearn.preprocessing").normalize(X)
+
+
+def _vectorizer() -> Any:
+    text = need("sklearn.feature_extraction.text")
+    return text.TfidfVectorizer(analyzer=_as_is, norm=None)
+
+
+def _as_is(tokens: Sequence[str]) -> Sequence[str]:
+    return tokens

@@ -1,0 +1,259 @@
+"""Sentences, words and features of texts."""
+
+import math
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+from zonodpp import ProjectionDPP, datasets
+from zonodpp.apps import text
+from zonodpp.apps.sentences import (
+    join_sentences,
+    need,
+    read_language,
+    split_sentences,
+    words,
+)
+
+TEXTS = pathlib.Path(__file__).parent / "texts"
+COUNTS = {
+    "prose_wrapped": (16, None),
+    "headings_and_lists": (19, None),
+    "quotes_and_abbreviations": (17, None),
+    "deutsch": (15, "de"),
+    "francais": (15, "fr"),
+    "espanol": (14, "es"),
+    "zhongwen": (14, "zh"),
+    "nihongo": (14, "ja"),
+}
+
+
+def read(name):
+    return (TEXTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_the_bundled_article_has_64_different_sentences():
+    sentences = split_sentences(datasets.article())
+    assert len(sentences) == len(set(sentences)) == 64
+    assert datasets.article().isascii()  # so that words are those of rouge-score
+    for sentence in sentences:
+        assert sentence[0].isupper()
+        assert sentence[-1] == "."
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_texts_of_many_kinds_are_split(name):
+    count, language = COUNTS[name]
+    sentences = split_sentences(read(name), language)
+    assert len(sentences) == count
+    assert all(words(s) and s == s.strip() and "\n" not in s for s in sentences)
+
+
+def test_lines_that_were_wrapped_are_joined():
+    sentences = split_sentences(read("prose_wrapped"))
+    assert sentences[1:3] == [
+        "Nobody seemed to mind the delay.",
+        "Along the quay the lamps came on one by one, and somebody who could not be seen was "
+        "playing an accordion, badly but with conviction.",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 33, 47, 72, 100])
+def test_wrapping_does_not_change_sentences(width):
+    import textwrap
+
+    paragraphs = datasets.article().split("\n\n")
+    wrapped = "\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in paragraphs)
+    assert split_sentences(wrapped) == split_sentences(datasets.article())
+
+
+def test_headings_and_entries_stand_by_themselves():
+    sentences = split_sentences(read("headings_and_lists"))
+    for unit in (
+        "Field kit for a botanist",
+        "Before you leave",
+        "a hand lens with a cord that goes around the neck",
+        "1. Walk the whole plot before you write anything.",
+        "2. Mark the corners.",
+        "Afterwards",
+        "No. 7 of the series appears in spring.",
+    ):
+        assert unit in sentences
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("Tides\nThe sea rises twice a day. It falls, too.", 3),  # a heading above its text
+        ("Milk\nBread\nCheese sticks", 3),  # a list without marks
+        ("The year was\n12. Then\nit ended.", 2),  # no list: the number belongs to the text
+        ("One.\r\n\r\nTwo.\rThree.\u2029Four.", 4),
+        ("\ufeffA soft\u00adhyphen.\x00 Done.", 2),
+        ("== Tides ==\nThey rise.", 2),
+        ("***\n\n---\n\n!!! ... ???", 0),
+        ("", 0),
+        (" \n\t\n ", 0),
+        ("no full stop", 1),
+    ],
+)
+def test_odd_texts(given, expected):
+    assert len(split_sentences(given)) == expected
+
+
+def test_abbreviations_quotes_and_titles():
+    sentences = split_sentences(read("quotes_and_abbreviations"))
+    assert sentences[0] == '"Are you sure?" asked Dr. Brown.'
+    assert "Prof. J. K. Moreau had brought 3.5 kg of samples" in sentences[3]
+    french = split_sentences("Il a vu M. Dupont hier. M. Petit aussi.", "fr")
+    assert french == ["Il a vu M. Dupont hier.", "M. Petit aussi."]
+
+
+def test_text_must_be_text():
+    with pytest.raises(TypeError, match="must be a str, got bytes; decode"):
+        split_sentences(b"Low tide.")
+
+
+def test_languages():
+    assert read_language(None) == ("en", "porter")
+    assert read_language("en").stemmer == "english"
+    assert read_language("NORWEGIAN") == ("no", "norwegian")
+    assert read_language("zh") == ("zh", None)
+    with pytest.raises(ValueError, match="language must be a code such as 'de'"):
+        read_language("double dutch")
+    with pytest.raises(TypeError, match="language must be a code"):
+        read_language(49)
+
+
+def test_words_keep_accents_and_vowel_signs():
+    assert words("Ça e\u0301tait l'été_2") == ["ça", "était", "l", "été", "2"]
+    assert words("यह हिन्दी है।") == ["यह", "हिन्दी", "है"]
+    assert words("灯台へ go!") == ["灯", "台", "へ", "go"]
+
+
+def test_sentences_are_joined_as_the_script_does():
+    assert join_sentences(["Low tide.", "High tide."]) == "Low tide. High tide."
+    assert join_sentences(["海は青い。", "空も青い。"]) == "海は青い。空も青い。"
+    assert join_sentences([]) == ""
+
+
+def test_stems_follow_the_language():
+    assert text.stems(["lighthouses burning"]) == [["lighthous", "burn"]]
+    assert text.stems(["Häuser"], "de") == [["haus"]]
+    assert text.stems(["灯台"], "ja") == [["灯", "台"]]
+
+
+def test_a_missing_package_is_named_with_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    with pytest.raises(ImportError, match=r"sentencex; install it with pip install 'zonodpp\[tex"):
+        split_sentences("Low tide.")
+    monkeypatch.setitem(sys.modules, "sklearn.preprocessing", None)
+    with pytest.raises(ImportError, match="package sklearn;"):
+        need("sklearn.preprocessing")
+
+
+def slow_features(sentences, positions):
+    """Appendix B word by word, without matrices."""
+    import snowballstemmer
+
+    stem = snowballstemmer.stemmer("porter").stemWord
+    stemmed = [[stem(w) for w in words(s)] for s in sentences]
+    n = len(sentences)
+
+    def idf(word):
+        return math.log((1 + n) / (1 + sum(word in s for s in stemmed))) + 1
+
+    vectors = [{w: s.count(w) * idf(w) for w in set(s)} for s in stemmed]
+
+    def cosine(a, b):
+        dot = sum(a[w] * b[w] for w in a.keys() & b.keys())
+        return dot / math.sqrt(sum(x**2 for x in a.values()) * sum(x**2 for x in b.values()))
+
+    rows = []
+    for i, sentence in enumerate(sentences):
+        distances = [1 - cosine(vectors[i], vectors[j]) for j in range(n) if j != i]
+        place = i if positions == "first" else math.floor(5 * i / n)
+        rows.append(
+            [
+                len(sentence),
+                len(words(sentence)),
+                len("".join(stemmed[i])),
+                len(set(stemmed[i])),
+                sum(vectors[i].values()),
+                sum(distances) / (n - 1),
+                *(float(place == k) for k in range(5)),
+            ]
+        )
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("positions", text.POSITIONS)
+def test_features_equal_the_slow_computation(positions):
+    sentences = split_sentences(datasets.article())
+    X = text.appendix_features(sentences, positions=positions)
+    assert X.shape == (64, len(text.NAMES)) == (64, 11)
+    np.testing.assert_allclose(X, slow_features(sentences, positions), rtol=1e-12)
+    assert ProjectionDPP.from_features(X).r == 11  # full rank
+
+
+def test_the_first_five_sentences_are_in_every_draw():
+    sentences = split_sentences(datasets.article())
+    target = ProjectionDPP.from_features(text.appendix_features(sentences))
+    np.testing.assert_allclose(target.marginals()[:5], 1.0)
+    assert target.marginals()[5:].max() < 0.5
+    spread = ProjectionDPP.from_features(text.appendix_features(sentences, positions="fifths"))
+    assert spread.marginals().max() < 0.5
+
+
+def test_features_of_one_sentence():
+    X = text.appendix_features(["Low tide."])
+    assert np.isfinite(X).all()
+    with pytest.raises(ValueError, match="positions must be one of"):
+        text.appendix_features(["Low tide."], positions="last")
+
+
+def test_relevance_is_positive_and_finds_the_query():
+    sentences = split_sentences(datasets.article())
+    found = text.relevance(sentences, "Was there mercury in the lens?")
+    assert found.min() == 0.01
+    assert "mercury" in sentences[int(found.argmax())]
+    assert (text.relevance(sentences, "zzz") == 0.01).all()
+    same = text.relevance(["the tide", "the tide"], "the tide")  # no word tells them apart
+    assert (same == 0.01).all()
+
+
+def test_directions_span_the_leading_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * [9, 7, 5, 1, 0.5, 0.1]
+    Q = text.directions(X, 3)
+    U = np.linalg.svd(X)[0][:, :3]
+    np.testing.assert_allclose(Q @ Q.T, U @ U.T, atol=1e-12)
+    C = np.linalg.svd(X - X.mean(axis=0))[0][:, :3]
+    Q = text.directions(X, 3, centred=True)
+    np.testing.assert_allclose(Q @ Q.T, C @ C.T, atol=1e-12)
+
+
+def test_directions_are_filled_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 5))  # rank 2
+    more = rng.normal(size=(20, 1))
+    Q = text.directions(X, 3, [lambda: more])
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(Q @ (Q.T @ np.hstack([X, more])), np.hstack([X, more]), atol=1e-10)
+    with pytest.raises(ValueError, match="rank 2, but 3 directions"):
+        text.directions(X, 3)
+    with pytest.raises(ValueError, match="rank 2, but 3 directions"):
+        text.directions(X, 3, [lambda: X @ np.ones((5, 1))])  # nothing new in it
+    assert text.directions(np.zeros((5, 2)), 2, [lambda: np.eye(5)]).shape == (5, 2)
+
+
+def test_many_sentences_take_the_sparse_route(monkeypatch):
+    tokens = [words(s) for s in split_sentences(datasets.article())]
+    X = text.unit_rows(text.tf_idf(tokens))
+    dense = text.directions(X, 4)
+    monkeypatch.setattr(text, "DENSE", 10)
+    sparse = text.directions(X, 4)
+    cosines = np.linalg.svd(dense.T @ sparse, compute_uv=False)
+    assert cosines.min() > 0.99
+    np.testing.assert_array_equal(sparse, text.directions(X, 4))
