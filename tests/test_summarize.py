@@ -49,7 +49,8 @@ def test_sizes_answers_and_features(features, answer, k):
 
 
 def test_the_default_features():
-    assert summarize(ARTICLE, 11, draws=5, rng=0).features == "spread"
+    assert summarize(ARTICLE, 11, draws=5, rng=0).features == "appendix"
+    assert summarize(ARTICLE, 10, draws=5, rng=0).features == "spread"
     assert summarize(ARTICLE, 12, draws=5, rng=0).features == "lsa"
     assert summarize(ARTICLE, 3, query="oil", draws=5, rng=0).features == "lsa"
 
