@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from law import enumerate_law
 
-from zonodpp import ProjectionDPP, VolumeSampling
-from zonodpp.dpp import DPP, KDPP
+from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
 from zonodpp.greedy import items_of, pick_greedily
 from zonodpp.local_search import climb
 from zonodpp.maximum import find_map, maximise

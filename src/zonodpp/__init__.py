@@ -9,8 +9,9 @@ from zonodpp._version import __version__
 
 if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, experiments, features, plotting
-    from zonodpp.dpp import DPP, KDPP
+    from zonodpp.dpp import DPP
     from zonodpp.geometry import Zonotope
+    from zonodpp.kdpp import KDPP
     from zonodpp.maximum import find_map
     from zonodpp.samples import Samples
     from zonodpp.sampling import sample
@@ -36,7 +37,7 @@ __all__ = [
 # Where each name lives. It is loaded when first asked for: `zonodpp --help` needs none of them.
 _HOMES = {
     "DPP": "dpp",
-    "KDPP": "dpp",
+    "KDPP": "kdpp",
     "ProjectionDPP": "targets",
     "Samples": "samples",
     "VolumeSampling": "targets",

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp.columns import Floats, Integers
-from zonodpp.dpp import DPP, KDPP
+from zonodpp.dpp import DPP
 from zonodpp.family import VolumeSampling
 from zonodpp.inputs import as_positive, one_of
+from zonodpp.kdpp import KDPP
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 
 if TYPE_CHECKING:

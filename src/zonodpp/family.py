@@ -19,6 +19,7 @@ from zonodpp.conditioning import (
     split_off,
     without,
 )
+from zonodpp.determinants import log_dets, tree_log_dets
 from zonodpp.gram import DenseGram, Gram, RankError, SparseGram, column_chunks, factorise
 from zonodpp.graphs import Graph
 from zonodpp.inputs import (
@@ -192,40 +193,17 @@ class VolumeSampling:
             raise ValueError(f"a basis has r = {self.r} items, got {bases.shape[-1]}")
         shape = bases.shape[:-1]
         bases = bases.reshape(math.prod(shape), self.r)
-        log_det = self._tree_log_det if self.graph is not None else self._log_det
-        result = self.power * log_det(bases)
+        result = self.power * self._log_dets(bases)
         if self.power != 2:  # relative: leave out the normalisation that whitening brought in
             result = result + self.power / 2 * self._gram.logdet
         return np.asarray(result.reshape(shape))[()]
 
-    def _log_det(self, bases: Any) -> Floats:
+    def _log_dets(self, bases: Any) -> Floats:
         """Log |det| of whitened bases, whose squares sum to one over all bases."""
-        result = np.empty(len(bases))
-        step = max(1, 2**22 // self.r**2)
-        for start in range(0, len(bases), step):
-            chunk = bases[start : start + step]
-            white = self.whitening.W @ self._scaled_columns(chunk.ravel())
-            stack = np.moveaxis(white.reshape(self.r, -1, self.r), 1, 0)
-            lengths = np.linalg.norm(stack, axis=1, keepdims=True)
-            with np.errstate(divide="ignore"):
-                unit = stack / np.where(lengths > 0, lengths, 1.0)
-                logs = np.linalg.slogdet(unit)[1]
-                # Dependent columns leave rounding noise where an exact zero should stand.
-                tiny = np.linalg.svd(unit, compute_uv=False)[:, -1] < 4 * self.r * 2.2e-16
-                logs[tiny] = -np.inf
-                result[start : start + step] = logs + np.log(lengths[:, 0]).sum(axis=1)
-        return result
-
-    def _tree_log_det(self, bases: Any) -> Floats:
-        """Log |det| of a graph's bases: a spanning tree has determinant +-1 (before weights)."""
-        assert self.graph is not None
-        result = np.full(len(bases), -self._gram.logdet / 2)
-        for k, edges in enumerate(bases):
-            if not self.graph.is_spanning_tree(edges):
-                result[k] = -np.inf
-            elif self.scale is not None:
-                result[k] += np.log(self.scale[edges]).sum()
-        return result
+        if self.graph is not None:
+            return tree_log_dets(self.graph, self.scale, bases) - self._gram.logdet / 2
+        W = self.whitening.W
+        return log_dets(lambda items: W @ self._scaled_columns(items), bases)
 
     def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
         """Return the law of a draw given that it holds some items and does not hold others.

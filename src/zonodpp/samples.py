@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from zonodpp import datatree, storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
-from zonodpp.dpp import DPP, KDPP
+from zonodpp.dpp import DPP
 from zonodpp.graphs import as_networkx
 from zonodpp.inputs import as_items, as_positive
+from zonodpp.kdpp import KDPP
 from zonodpp.storage import Target
 
 

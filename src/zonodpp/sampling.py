@@ -16,8 +16,8 @@ import numpy as np
 from zonodpp._jit import announce_compilation
 from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.checkpoint import Checkpoint, identify
-from zonodpp.dpp import KDPP
 from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.kdpp import KDPP
 from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
 from zonodpp.storage import Target

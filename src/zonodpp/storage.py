@@ -22,8 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp.dpp import DPP, KDPP
+from zonodpp.dpp import DPP
 from zonodpp.graphs import Graph
+from zonodpp.kdpp import KDPP
 from zonodpp.spectrum import Spectrum
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 

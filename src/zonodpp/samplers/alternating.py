@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp.columns import Floats, Integers
-from zonodpp.dpp import KDPP
 from zonodpp.inputs import as_items
+from zonodpp.kdpp import KDPP
 from zonodpp.samplers import State, exact
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import ProjectionDPP

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import jit
 from zonodpp.columns import Floats, Integers, frozen
-from zonodpp.dpp import DPP, KDPP
+from zonodpp.dpp import DPP
 from zonodpp.inputs import one_of
+from zonodpp.kdpp import KDPP
 from zonodpp.samplers import State
 from zonodpp.samplers.exact import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
