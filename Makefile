@@ -1,4 +1,4 @@
-# make demo   the main job, on the bundled example
+# make demo   the paper's experiments at small sizes, as one page: report/index.html
 # make test   lint, then the test suite
 # make bench  ratios against peers, side by side in one run
 # All of them create .venv themselves; that is quick once it exists.
@@ -18,7 +18,7 @@ BIN := .venv/bin
 	@touch $@
 
 demo: .venv/.dev
-	$(BIN)/python examples/first_draws.py
+	$(BIN)/zonodpp reproduce --quick --out report
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -32,4 +32,4 @@ bench: .venv/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf .venv .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv report .numba_cache .pytest_cache .mypy_cache .ruff_cache
