@@ -1,0 +1,256 @@
+"""Features of rows for the choice of landmarks, with weights that count as repetitions.
+
+Every function here gives the same for a row of weight 3 as for three equal rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, svds
+
+from zonodpp._jit import jit
+from zonodpp.columns import Floats, Integers
+from zonodpp.gram import triangle
+
+CHUNK = 2**17  # entries of X handled at a time, so that no second array of its size appears
+NARROW = 2000  # features up to which their covariance matrix is formed
+DENSE = 2e9  # operations up to which a wide X is decomposed as a whole
+SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
+SAFE = 1e-10  # eigenvalues of a covariance below this share of the first are mostly rounding
+
+
+class Features(NamedTuple):
+    """One row for each item, and the squared length that the features leave out."""
+
+    values: Floats
+    left_out: Floats
+
+
+class Directions(NamedTuple):
+    """The mean of X, its leading principal directions (as columns) and the spread along them."""
+
+    mean: Floats
+    vectors: Floats
+    spread: Floats
+
+
+def merge(X: Any, weights: Floats) -> tuple[Integers, Floats]:
+    """Return the first of each set of equal rows, and the summed weights of the set.
+
+    Rows without weight are left out. The order depends on the rows alone, not on their places, so
+    that repeated and shuffled rows give the same draw. Rows are told apart by a 64-bit hash: should
+    two of a million collide (odds of one in thirty million), one of them could not be picked.
+    """
+    keys = row_keys(X)
+    rows = np.flatnonzero(weights > 0)
+    rows = rows[np.argsort(keys[rows])]
+    ordered = keys[rows]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    if len(starts) == len(rows):
+        return rows, weights[rows]
+    return np.minimum.reduceat(rows, starts), np.add.reduceat(weights[rows], starts)
+
+
+def row_keys(X: Any) -> Any:
+    """Return a 64-bit hash of each row, of its non-zero entries and their columns."""
+    keys = np.zeros(X.shape[0], np.uint64)
+    if sp.issparse(X):
+        bits = np.ascontiguousarray(X.data).view(np.uint64)
+        hash_sparse(bits, X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
+        return keys
+    for span, rows in chunks(X):
+        bits = np.ascontiguousarray(rows).view(np.uint64)
+        bits.flags.writeable = False  # one signature, whatever was given
+        hash_dense(bits, keys[span])
+    return keys
+
+
+@jit
+def mix(bits: Any, column: Any) -> Any:
+    """Scramble an entry and its column (splitmix64); zero of either sign gives zero."""
+    if bits << np.uint64(1) == np.uint64(0):
+        return np.uint64(0)
+    bits += np.uint64(column + 1) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@jit
+def hash_dense(bits: Any, keys: Any) -> None:
+    """Add up the scrambled entries of each row."""
+    for i in range(bits.shape[0]):
+        total = np.uint64(0)
+        for j in range(bits.shape[1]):
+            total += mix(bits[i, j], j)
+        keys[i] = total
+
+
+@jit
+def hash_sparse(bits: Any, indices: Any, indptr: Any, keys: Any) -> None:
+    """Add up the scrambled entries of each row of a CSR matrix."""
+    for i in range(len(keys)):
+        for k in range(indptr[i], indptr[i + 1]):
+            keys[i] += mix(bits[k], indices[k])
+
+
+def chunks(X: Any) -> Iterator[tuple[slice, Floats]]:
+    """Yield the rows of X some at a time, as dense arrays."""
+    step = max(64, CHUNK // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        span = slice(start, min(start + step, X.shape[0]))
+        yield span, X[span].toarray() if sp.issparse(X) else X[span]
+
+
+class Moments(NamedTuple):
+    """Mean and scatter matrix (of a narrow X) of weighted rows, and variance of all entries."""
+
+    mean: Floats
+    scatter: Floats | None
+    variance: float
+
+    @classmethod
+    def of(cls, X: Any, weights: Floats) -> Moments:
+        """Go once over X."""
+        d = X.shape[1]
+        total = float(weights.sum())
+        if d > NARROW:
+            mean = np.asarray(weights @ X) / total
+            squares = X.multiply(X) if sp.issparse(X) else X * X
+            variance = float((weights @ squares).sum()) / (total * d) - float(mean.mean()) ** 2
+            return cls(mean, None, max(0.0, variance))
+        shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # takes a large common offset away
+        root = None if np.all(weights == 1.0) else np.sqrt(weights)
+        sums, scatter = np.zeros(d), np.zeros((d, d))
+        for span, rows in chunks(X):
+            centred = rows - shift
+            if root is None:
+                sums += centred.sum(axis=0)
+            else:
+                sums += weights[span] @ centred
+                centred *= root[span, None]
+            scatter += centred.T @ centred
+        away = sums / total
+        mean = shift + away
+        scatter -= total * np.outer(away, away)
+        return cls(mean, scatter, float(np.trace(scatter)) / (total * d) + float(mean.var()))
+
+
+def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> Directions:
+    """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
+
+    Where the scatter matrix would lose small directions to rounding, the triangular factor of X is
+    taken instead.
+    """
+    n, d = X.shape
+    mean, scatter, _ = moments
+    k = min(k, n, d)
+    if k == 0:
+        return Directions(mean, np.zeros((d, 0)), np.zeros(0))
+    if scatter is None:
+        vectors, spread = _wide_directions(X, np.sqrt(weights), mean, k)
+    else:
+        values, vectors = scipy.linalg.eigh(scatter)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        if values[k - 1] > SAFE * values[0]:
+            spread = np.sqrt(values[:k])
+        else:
+            vectors, spread = _directions_by_qr(X, np.sqrt(weights), mean)
+    # What is left of the mean after centring is no direction either.
+    largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(weights.sum())))
+    kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
+    return Directions(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
+
+
+def _directions_by_qr(X: Any, root: Floats, mean: Floats) -> tuple[Floats, Floats]:
+    """Directions and spread from R of the centred X = QR: small ones keep their digits."""
+    R = np.zeros((0, X.shape[1]))
+    for span, rows in chunks(X):
+        R = triangle(np.vstack([R, (rows - mean) * root[span, None]]))
+    _, spread, turned = np.linalg.svd(R, full_matrices=False)
+    return turned.T, spread
+
+
+def _wide_directions(X: Any, root: Floats, mean: Floats, k: int) -> tuple[Floats, Floats]:
+    """Directions of many features, without their covariance; a sparse X stays sparse."""
+    n, d = X.shape
+    if float(n) * d * min(n, d) <= DENSE or k >= min(n, d) - 1:
+        dense = X.toarray() if sp.issparse(X) else X
+        _, spread, turned = np.linalg.svd((dense - mean) * root[:, None], full_matrices=False)
+        return turned.T, spread
+    centred = LinearOperator(
+        (n, d),
+        matvec=lambda v: root * (X @ v.ravel() - mean @ v.ravel()),
+        rmatvec=lambda u: X.T @ (root * u.ravel()) - mean * (root @ u.ravel()),
+        dtype=np.float64,
+    )
+    start = np.random.default_rng(0).standard_normal(min(n, d))  # the same directions every time
+    _, spread, turned = svds(centred, k=max(k, 1), v0=start)
+    order = np.argsort(-spread)
+    return turned[order].T, spread[order]
+
+
+def simplex_features(X: Any, directions: Directions) -> Features:
+    """Return a constant and the principal coordinates, brought to one spread.
+
+    The determinant of r such rows is the volume of the simplex that has these r points as corners.
+    """
+    mean, vectors, spread = directions
+    n, k = X.shape[0], vectors.shape[1]
+    values, left_out = np.empty((n, k + 1)), np.empty(n)
+    values[:, 0] = 1.0
+    if sp.issparse(X):
+        values[:, 1:] = X @ vectors - mean @ vectors
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ mean) + mean @ mean
+        left_out[:] = squares - np.einsum("ij,ij->i", values[:, 1:], values[:, 1:])
+    else:
+        for span, rows in chunks(X):
+            centred = rows - mean
+            scores = centred @ vectors
+            values[span, 1:] = scores
+            left_out[span] = np.einsum("ij,ij->i", centred, centred)
+            left_out[span] -= np.einsum("ij,ij->i", scores, scores)
+    values[:, 1:] /= spread
+    return Features(values, np.maximum(left_out, 0.0))
+
+
+def kernel_features(
+    X: Any,
+    weights: Floats,
+    m: int,
+    kernel: Callable[[Any, Any], Floats],
+    rng: np.random.Generator,
+) -> Features:
+    """Return the m leading eigenfunctions of a kernel, at most as many as it has.
+
+    Rows must be distinct. Beyond `SUBSET` rows the eigenfunctions are those of a random subset,
+    extended to all rows.
+    """
+    n = X.shape[0]
+    if n > SUBSET:
+        chosen = np.sort(rng.choice(n, SUBSET, replace=False, p=weights / weights.sum()))
+        few, root = X[chosen], np.ones(SUBSET)
+    else:
+        few, root = X, np.sqrt(weights / weights.max())
+    size = len(root)
+    block = kernel(few, few) * np.outer(root, root)
+    values, vectors = scipy.linalg.eigh(
+        (block + block.T) / 2, subset_by_index=[max(0, size - m), size - 1]
+    )
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = int(np.sum(values > 8 * size * np.finfo(float).eps * values[0]))
+    back = root[:, None] * vectors[:, :kept] / np.sqrt(values[:kept])
+    features, left_out = np.empty((n, kept)), np.empty(n)
+    step = max(64, CHUNK // size)
+    for start in range(0, n, step):
+        span = slice(start, min(start + step, n))
+        rows = X[span]
+        features[span] = kernel(rows, few) @ back
+        left_out[span] = np.diagonal(kernel(rows, rows))
+    left_out -= np.einsum("ij,ij->i", features, features)
+    return Features(features, np.maximum(left_out, 0.0))

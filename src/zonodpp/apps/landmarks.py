@@ -1,0 +1,324 @@
+"""`LandmarkSelector`: diverse rows of a data set as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp.apps.landmark_features import (
+    Features,
+    Moments,
+    kernel_features,
+    merge,
+    principal_directions,
+    simplex_features,
+)
+from zonodpp.columns import Floats, Integers
+from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.sampling import METHODS, sample
+from zonodpp.targets import ProjectionDPP
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+    from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        check_is_fitted,
+        has_fit_parameter,
+        validate_data,
+    )
+except ImportError as error:  # the classes below derive from scikit-learn's
+    raise ImportError(
+        "LandmarkSelector needs scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
+    ) from error
+
+TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
+GUARD = 0.01  # share of the mean that is added to what features leave out, so that 0 is no pole
+
+
+class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Pick rows that differ from each other, and use them as landmarks of a kernel.
+
+    The rows are a draw from a projection DPP: ``fit`` gives row i features f_i, as many as there
+    are landmarks, and picks B with probability proportional to ``det(f_B)**2 * prod(q_B)``.
+    ``transform`` maps rows to their similarities with the landmarks, normalised as in
+    `sklearn.kernel_approximation.Nystroem`, so that inner products approximate the kernel.
+
+    Parameters
+    ----------
+    n_landmarks : int, default 10
+        How many rows to pick. Should X have fewer distinct rows, all of them, with a warning.
+    transformer : str or scikit-learn transformer, default "pca"
+        Where features come from. ``"pca"``: a constant and the leading ``n_landmarks - 1``
+        principal coordinates, so that the determinant is the volume of the simplex with the
+        landmarks as corners. ``"kernel"``: the leading eigenfunctions of ``kernel``; the choice
+        for Nystroem approximations. ``"isomap"`` and any transformer: the same simplex in the
+        coordinates that it gives. ``"precomputed"``: X itself, with ``n_landmarks`` columns.
+        Where there are too few coordinates for "pca", "isomap" or a transformer, the
+        eigenfunctions of the kernel ``exp(-distance / spread)`` of the coordinates are taken.
+    kernel : str or callable, default "rbf"
+        The kernel of ``transform``: a name that `sklearn.metrics.pairwise.pairwise_kernels`
+        knows, or a function of two rows.
+    gamma : float, "scale" or None, default "scale"
+        Of the kernel. "scale" is ``1 / (n_features * X.var())`` as in `sklearn.svm.SVC`; None
+        leaves it to the kernel.
+    kernel_params : dict, optional
+        Further parameters of the kernel.
+    downweight_outliers : bool, default True
+        Divide the weight q_i of a row by the squared length that its features leave out, the most
+        likely design if that part is noise. False: all rows weigh the same.
+    n_draws : int, default 1
+        Draw so often and keep the draw of highest probability.
+    method : {"auto", "exact", "zonotope", "exchange"}
+        How to draw, as in `zonodpp.sample`.
+    random_state : int, RandomState or None
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    indices_ : (n_landmarks,) array of int
+        The rows picked, in the order of ``landmarks_``; of equal rows, the first.
+    landmarks_ : (n_landmarks, n_features) array or sparse matrix
+        Those rows, in lexicographic order.
+    log_prob_ : float
+        Log probability of this choice among all sets of distinct rows.
+    gamma_ : float or None
+        The gamma in use.
+    normalization_ : (n_landmarks, n_landmarks) array
+        ``K_mm^(-1/2)``, of the kernel between landmarks.
+    transformer_ : transformer
+        The fitted one, if one was given or by "isomap".
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.apps import LandmarkSelector
+    >>> X = np.random.default_rng(0).normal(size=(500, 20))
+    >>> selector = LandmarkSelector(5, random_state=0).fit(X)
+    >>> selector.landmarks_.shape, bool((X[selector.indices_] == selector.landmarks_).all())
+    ((5, 20), True)
+    >>> selector.transform(X).shape
+    (500, 5)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 10,
+        *,
+        transformer: Any = "pca",
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        kernel_params: dict[str, Any] | None = None,
+        downweight_outliers: bool = True,
+        n_draws: int = 1,
+        method: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.transformer = transformer
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.downweight_outliers = downweight_outliers
+        self.n_draws = n_draws
+        self.method = method
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Pick landmarks.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like, DataFrame or sparse matrix
+            Rows to pick from.
+        y : ignored
+        sample_weight : (n_samples,) array_like, optional
+            A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
+            enter the features and the probabilities.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import LandmarkSelector
+        >>> line = [[0.0], [0.1], [5.0], [9.0], [9.1]]
+        >>> LandmarkSelector(2, random_state=0).fit(line, sample_weight=[1, 0, 0, 0, 1]).indices_
+        array([0, 4])
+        """
+        m = as_count(self.n_landmarks, "n_landmarks", 1)
+        n_draws = as_count(self.n_draws, "n_draws", 1)
+        one_of(self.method, "method", ("auto", *METHODS))
+        if isinstance(self.transformer, str):
+            one_of(self.transformer, "transformer", TRANSFORMERS)
+        elif not hasattr(self.transformer, "fit_transform"):
+            raise TypeError(
+                f"transformer must be one of {', '.join(map(repr, TRANSFORMERS))} or have "
+                f"fit_transform, got {self.transformer!r}"
+            )
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all rows: none could ever be picked")
+        rows, merged = merge(X, weights)
+        if len(rows) < m:
+            warnings.warn(
+                f"n_landmarks={m} but X has {len(rows)} distinct row(s) of positive weight "
+                f"(n_samples={X.shape[0]}); all of them are landmarks now",
+                stacklevel=2,
+            )
+            m = len(rows)
+        moments = Moments.of(X, weights)
+        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
+        state = check_random_state(self.random_state)
+        rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
+        features = self._features(X, weights, moments, rows, merged, m, rng)
+        if self.downweight_outliers:
+            merged = merged / _noise(features.left_out, merged)
+        target = ProjectionDPP.from_features(features.values, weights=merged)
+        samples = sample(target, n_draws, method=self.method, rng=rng, progress=False)
+        chosen = samples.best()
+        self.log_prob_ = float(target.log_prob(chosen))
+        self._keep(X, rows[chosen])
+        return self
+
+    def _keep(self, X: Any, indices: Integers) -> None:
+        """Put the landmarks in an order of their own and normalise their kernel."""
+        landmarks = X[indices]
+        used = landmarks[:, np.unique(landmarks.indices)].toarray() if sp.issparse(X) else landmarks
+        order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
+        self.indices_ = indices[order]
+        self.landmarks_ = landmarks[order]
+        K = self._kernel(self.landmarks_, self.landmarks_)
+        values, vectors = scipy.linalg.eigh((K + K.T) / 2)
+        safe = values > len(K) * np.finfo(float).eps * values[-1]  # a pseudo-inverse otherwise
+        root = np.divide(1.0, np.sqrt(np.where(safe, values, 1.0)), where=safe, out=0 * values)
+        self.normalization_ = (vectors * root) @ vectors.T
+        self._n_features_out = len(indices)
+
+    def transform(self, X: Any) -> Floats:
+        """Return ``K(X, landmarks) K_mm^(-1/2)``, the Nystroem features of the rows.
+
+        Their inner products approximate the kernel, exactly so where a landmark is one of the two.
+
+        Parameters
+        ----------
+        X : (n, n_features) array_like, DataFrame or sparse matrix
+
+        Returns
+        -------
+        (n, n_landmarks) array
+
+        Examples
+        --------
+        >>> from zonodpp.apps import LandmarkSelector
+        >>> selector = LandmarkSelector(2, gamma=0.1, random_state=0).fit([[0.0], [1.0], [9.0]])
+        >>> selector.transform([[0.0], [4.0]]).shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(self._kernel(X, self.landmarks_) @ self.normalization_)
+
+    def _features(
+        self,
+        X: Any,
+        weights: Floats,
+        moments: Moments,
+        rows: Integers,
+        merged: Floats,
+        m: int,
+        rng: np.random.Generator,
+    ) -> Features:
+        """Give each distinct row m features."""
+        if isinstance(self.transformer, str) and self.transformer == "precomputed":
+            if X.shape[1] != m:
+                raise ValueError(
+                    f"transformer='precomputed' takes X as the features, one for each of the "
+                    f"{m} landmarks, but X has {X.shape[1]} columns; pass "
+                    f"n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
+                )
+            values = X[rows].toarray() if sp.issparse(X) else X[rows]
+            return Features(values, np.zeros(len(rows)))
+        if isinstance(self.transformer, str) and self.transformer == "kernel":
+            features = kernel_features(X[rows], merged, m, self._kernel, rng)
+            if features.values.shape[1] < m:
+                raise ValueError(
+                    f"n_landmarks={m} but the kernel has numerical rank "
+                    f"{features.values.shape[1]} on these rows; pass fewer landmarks or a "
+                    "narrower kernel (a larger gamma)"
+                )
+            return features
+        Z = self._coordinates(X, weights, m)
+        if Z is not X:
+            moments = Moments.of(Z, weights)
+        directions = principal_directions(Z, weights, m - 1, moments)
+        if len(directions.spread) == m - 1:
+            features = simplex_features(Z, directions)
+            return Features(features.values.take(rows, axis=0), features.left_out[rows])
+        spread = np.sqrt(moments.variance * Z.shape[1]) or 1.0
+        features = kernel_features(
+            Z[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
+        )
+        if features.values.shape[1] < m:
+            raise ValueError(
+                f"n_landmarks={m} but only {features.values.shape[1]} rows can be told apart in "
+                "floating-point numbers; pass fewer landmarks or rescale X"
+            )
+        return features
+
+    def _coordinates(self, X: Any, weights: Floats, m: int) -> Any:
+        """Return what the transformer makes of X."""
+        if isinstance(self.transformer, str):
+            if self.transformer == "pca":
+                return X
+            from sklearn.manifold import Isomap
+
+            neighbours = min(5, X.shape[0] - 1)
+            self.transformer_ = Isomap(n_neighbors=neighbours, n_components=max(1, m - 1))
+        else:
+            self.transformer_ = clone(self.transformer)
+        weighted = has_fit_parameter(self.transformer_, "sample_weight")
+        Z = self.transformer_.fit_transform(X, **({"sample_weight": weights} if weighted else {}))
+        Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
+        if Z.ndim != 2 or Z.shape[0] != X.shape[0] or not Z.shape[1]:
+            raise ValueError(
+                f"the transformer must give one row of coordinates for each of the {X.shape[0]} "
+                f"rows, got an array of shape {Z.shape}"
+            )
+        return Z
+
+    def _find_gamma(self, d: int, variance: float) -> float | None:
+        if isinstance(self.gamma, str):
+            one_of(self.gamma, "gamma", ("scale",))
+            return 1.0 / (d * variance) if variance > 0 else 1.0
+        return None if self.gamma is None else as_positive(self.gamma, "gamma")
+
+    def _kernel(self, X: Any, Y: Any) -> Floats:
+        """Return the kernel matrix between rows of X and of Y."""
+        parameters = dict(self.kernel_params or {})
+        if callable(self.kernel):
+            return np.asarray(pairwise_kernels(X, Y, metric=self.kernel, **parameters))
+        if self.gamma_ is not None:
+            parameters.setdefault("gamma", self.gamma_)
+        return np.asarray(
+            pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **parameters)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _noise(left_out: Floats, weights: Floats) -> Floats:
+    """Return the variance to reckon with for each row; all the same if nothing is left out."""
+    mean = float(np.average(left_out, weights=weights))
+    if not mean > np.finfo(float).tiny:
+        return np.ones_like(left_out)
+    return left_out / mean + GUARD

@@ -1,0 +1,119 @@
+"""The law of a shortlist: features that tell items apart, scaled by what items are worth."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import svds
+from scipy.spatial.distance import cdist
+
+from zonodpp.apps.landmark_features import kernel_features
+from zonodpp.columns import Floats, Integers
+from zonodpp.features.similarity import unit_rows
+from zonodpp.targets import ProjectionDPP
+
+GAP = 40.0  # in the log of an item's scale: beyond it the odds are below 1e-34
+DEPTH = 600.0  # the most that scales of one layer may differ by, in the log
+DENSE = 2e9  # operations up to which all singular values are computed
+
+
+class Directions(NamedTuple):
+    """k features for each item, and rows that say how alike items are."""
+
+    features: Floats
+    rows: Any
+    spread: float | None  # of distances; None: similarity is the cosine
+
+
+def directions(rows: Any, k: int) -> Directions:
+    """Give each item k features of unit spread."""
+    n, d = rows.shape
+    unit = unit_rows(rows)
+    if d >= k:
+        vectors, values = _left_singular(unit, k)
+        if values[-1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
+            return Directions(vectors, unit, None)
+    dense = rows.toarray() if sp.issparse(rows) else rows
+    size = float(np.abs(dense).max()) or 1.0
+    dense = dense / size
+    spread = float(np.sqrt(dense.var(axis=0).sum())) or 1.0
+    lifted = kernel_features(
+        dense,
+        np.ones(n),
+        k,
+        lambda a, b: np.exp(-cdist(a, b) / spread),
+        np.random.default_rng(0),
+    )
+    found = lifted.values.shape[1]
+    if found < k:
+        raise ValueError(
+            f"k={k} items asked for, but the features tell only {found} items apart; ask for "
+            "fewer, or pass diversity=0 to ignore the features"
+        )
+    return Directions(lifted.values / np.linalg.norm(lifted.values, axis=0), dense, spread)
+
+
+def _left_singular(unit: Any, k: int) -> tuple[Floats, Floats]:
+    """Return the k leading left singular vectors and values."""
+    n, d = unit.shape
+    if k >= min(n, d) or float(n) * d * min(n, d) <= DENSE:
+        dense = unit.toarray() if sp.issparse(unit) else unit
+        vectors, values, _ = np.linalg.svd(dense, full_matrices=False)
+        return vectors[:, :k], np.append(values, np.zeros(max(0, k - len(values))))[:k]
+    start = np.random.default_rng(0).standard_normal(min(n, d))  # the same vectors every time
+    vectors, values, _ = svds(unit, k=k, v0=start)
+    order = np.argsort(-values)
+    return vectors[:, order], values[order]
+
+
+def target_of(
+    V: Floats, worth: Floats, diversity: float, usable: Any, include: Integers
+) -> ProjectionDPP:
+    """Make the projection DPP of V with rows scaled by relevance ** (1 / diversity)."""
+    n, k = V.shape
+    rank = int(np.linalg.matrix_rank(V[usable], tol=8 * n * np.finfo(float).eps))
+    if rank < k:
+        raise ValueError(
+            f"k={k} items asked for, but those that can be picked have only {rank} independent "
+            "directions; ask for fewer, exclude fewer, or pass diversity=0 to ignore the features"
+        )
+    logs = np.full(n, -np.inf)
+    np.log(worth, out=logs, where=worth > 0)
+    positive = logs[usable & (worth > 0)]
+    logs = (logs - positive.max(initial=-np.inf)) / diversity if positive.size else logs
+    logs[include] = 0.0  # they are in anyhow: the law given that does not depend on their weight
+    items = np.flatnonzero(usable)
+    return ProjectionDPP.from_features(_orthonormal(V, logs, items[np.argsort(-logs[items])]))
+
+
+def _orthonormal(V: Floats, logs: Floats, order: Integers) -> Floats:
+    """Return orthonormal columns that span those of V with rows scaled by exp(logs).
+
+    Scales may differ by thousands of orders of magnitude. Below a gap that leaves no chance worth
+    mentioning, items count for those directions alone that all before them do not reach. Among the
+    items of one such layer, a QR factorisation of rows sorted by size, with pivoting, keeps each
+    row's digits (Cox and Higham, 1998). Items that no direction is left for stay zero.
+    """
+    n, k = V.shape
+    result = np.zeros((n, k))
+    left = np.eye(k)  # directions not reached so far, as columns
+    begin = 0
+    while begin < len(order) and left.shape[1]:
+        steps = logs[order[begin:]]
+        apart = (steps[:-1] - steps[1:] > GAP) | (steps[0] - steps[1:] > DEPTH)
+        end = begin + (int(np.argmax(apart)) + 1 if apart.any() else len(steps))
+        layer = order[begin:end]
+        rows = V[layer] @ left
+        _, singular, turned = np.linalg.svd(rows, full_matrices=len(layer) < rows.shape[1])
+        rank = int(np.sum(singular > 8 * n * np.finfo(float).eps))
+        scaled = rows * np.exp(logs[layer] - logs[layer[0]])[:, None]
+        by_size = np.argsort(-np.abs(scaled).max(axis=1), kind="stable")
+        Q = scipy.linalg.qr(scaled[by_size], mode="economic", pivoting=True)[0]
+        reached = k - left.shape[1]
+        result[layer[by_size], reached : reached + rank] = Q[:, :rank]
+        left = left @ turned[rank:].T
+        begin = end
+    return result

@@ -1,0 +1,308 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from law import THRESHOLD, p_value
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.cluster import kmeans_plusplus
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from zonodpp.apps import LandmarkSelector, landmark_features
+from zonodpp.apps.landmark_features import (
+    Moments,
+    kernel_features,
+    merge,
+    principal_directions,
+    row_keys,
+)
+from zonodpp.datasets import mnist_ones
+
+
+@pytest.fixture(scope="module", name="X")
+def gaussian():
+    return np.random.default_rng(0).normal(size=(200, 12))
+
+
+@pytest.mark.filterwarnings("ignore:n_landmarks=")
+@parametrize_with_checks(
+    [LandmarkSelector(), LandmarkSelector(3, transformer="kernel", n_draws=20)]
+)
+def test_is_a_scikit_learn_estimator(estimator, check):
+    check(estimator)
+
+
+def simplex_law(X, weights, m):
+    """All sets of m rows and their probabilities, from the volumes of simplices."""
+    from itertools import combinations
+
+    mean = np.average(X, axis=0, weights=weights)
+    scatter = ((X - mean) * weights[:, None]).T @ (X - mean)
+    leading = np.linalg.eigh(scatter)[1][:, ::-1][:, : m - 1]
+    corners = np.column_stack([np.ones(len(X)), (X - mean) @ leading])
+    left_out = ((X - mean) ** 2).sum(axis=1) - (corners[:, 1:] ** 2).sum(axis=1)
+    bases = np.array(list(combinations(range(len(X)), m)))
+    chance = np.linalg.det(corners[bases]) ** 2 * weights[bases].prod(axis=1)
+    return bases, chance, left_out
+
+
+def picks(X, weights, count, **settings):
+    state = np.random.RandomState(5)
+    return [
+        np.sort(LandmarkSelector(3, random_state=state, **settings).fit(X, None, weights).indices_)
+        for _ in range(count)
+    ]
+
+
+def test_law_of_the_simplex():
+    rng = np.random.default_rng(3)
+    X, weights = rng.normal(size=(7, 5)), rng.uniform(0.2, 3, 7)
+    bases, chance, left_out = simplex_law(X, weights, 3)
+    draws = picks(X, weights, 300, downweight_outliers=False)
+    assert p_value(draws, bases, chance / chance.sum()) > THRESHOLD
+
+    noise = left_out / np.average(left_out, weights=weights) + 0.01
+    damped = chance / noise[bases].prod(axis=1)
+    damped /= damped.sum()
+    assert p_value(picks(X, weights, 300), bases, damped) > THRESHOLD
+    # Broken twins: outliers not damped, weights forgotten.
+    assert p_value(draws, bases, damped) < THRESHOLD
+    assert p_value(picks(X, None, 300), bases, damped) < THRESHOLD
+
+
+def test_picks_distinct_rows_and_keeps_them(X):
+    selector = LandmarkSelector(7, random_state=0).fit(X)
+    assert len(set(selector.indices_.tolist())) == 7
+    assert_array_equal(selector.landmarks_, X[selector.indices_])
+    assert (np.diff(selector.landmarks_[:, 0]) > 0).all()
+    assert selector.log_prob_ < 0
+
+
+def test_the_best_of_many_draws_is_more_likely(X):
+    found = [LandmarkSelector(5, n_draws=n, random_state=1).fit(X).log_prob_ for n in (1, 50, 2000)]
+    assert found[0] < found[1] < found[2]
+
+
+def test_the_same_rows_whatever_they_come_in(X):
+    expected = LandmarkSelector(6, random_state=0).fit(X)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(12)])
+    for same in (np.asfortranarray(X), X[::-1][::-1], X.tolist(), frame, sp.csr_array(X)):
+        found = LandmarkSelector(6, random_state=0).fit(same)
+        assert_array_equal(found.indices_, expected.indices_)
+        assert_allclose(found.transform(same), expected.transform(X), atol=1e-9)
+    sparse = LandmarkSelector(6, random_state=0).fit(sp.csc_matrix(X))
+    assert sp.issparse(sparse.landmarks_)
+    assert_array_equal(sparse.landmarks_.toarray(), expected.landmarks_)
+
+
+@pytest.mark.parametrize("transformer", ["pca", "kernel"])
+def test_weights_count_as_repetitions(X, transformer):
+    counts = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = LandmarkSelector(6, transformer=transformer, random_state=3)
+    weighted.fit(X, sample_weight=counts)
+    order = np.random.default_rng(2).permutation(counts.sum())
+    repeated = clone(weighted).fit(X.repeat(counts, axis=0)[order])
+    assert_allclose(weighted.landmarks_, repeated.landmarks_)
+    assert (counts[weighted.indices_] > 0).all()
+
+
+def test_rows_of_no_weight_are_never_picked(X):
+    weights = np.zeros(len(X))
+    weights[:9] = 1.0
+    for seed in range(10):
+        selector = LandmarkSelector(5, random_state=seed).fit(X, sample_weight=weights)
+        assert selector.indices_.max() < 9
+
+
+def test_more_landmarks_than_features():
+    line = np.random.default_rng(0).uniform(size=(400, 1))
+    for transformer in ("pca", StandardScaler()):
+        found = LandmarkSelector(40, transformer=transformer, random_state=0).fit(line)
+        gaps = np.diff(np.sort(found.landmarks_.ravel()))
+        assert gaps.max() < 0.08  # of forty uniform points the largest gap is about 0.1
+    plane = np.random.default_rng(0).normal(size=(30, 2))
+    assert_array_equal(np.sort(LandmarkSelector(30).fit(plane).indices_), np.arange(30))
+    assert LandmarkSelector(1, random_state=0).fit(plane).indices_.shape == (1,)
+
+
+def test_many_rows_are_extended_from_a_subset(monkeypatch):
+    monkeypatch.setattr(landmark_features, "SUBSET", 400)
+    Z = np.random.default_rng(0).normal(size=(1200, 3))
+    found = [LandmarkSelector(30, random_state=0).fit(Z).indices_ for _ in range(2)]
+    assert_array_equal(*found)
+    rng = np.random.default_rng(0)
+    features = kernel_features(Z, np.ones(1200), 8, lambda a, b: rbf_kernel(a, b, gamma=0.2), rng)
+    exact = np.linalg.eigvalsh(rbf_kernel(Z, gamma=0.2))[-8:].sum()
+    assert (features.values**2).sum() == pytest.approx(exact, rel=0.03)
+
+
+def test_transformers(X):
+    given = LandmarkSelector(4, transformer=TruncatedSVD(6, random_state=0), random_state=0).fit(X)
+    assert given.transformer_.components_.shape == (6, 12)
+    roll = np.random.default_rng(0).uniform(0, 3, size=(120, 1))
+    curve = np.column_stack([np.cos(roll), np.sin(roll), roll])
+    isomap = LandmarkSelector(3, transformer="isomap", random_state=0).fit(curve)
+    assert isomap.transformer_.embedding_.shape == (120, 2)
+    precomputed = LandmarkSelector(12, transformer="precomputed", random_state=0).fit(X)
+    assert precomputed.indices_.shape == (12,)
+    scaled = make_pipeline(StandardScaler(), TruncatedSVD(3, random_state=0))
+    assert LandmarkSelector(4, transformer=scaled, random_state=0).fit(X).indices_.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gamma", "parameters"),
+    [
+        ("rbf", 0.05, None),
+        ("laplacian", "scale", None),
+        ("cosine", "scale", None),
+        ("polynomial", None, {"degree": 2}),
+        (lambda x, y: float(np.exp(-np.abs(x - y).max())), "scale", None),
+    ],
+)
+def test_transform_is_the_nystroem_map(X, kernel, gamma, parameters):
+    selector = LandmarkSelector(
+        8, transformer="kernel", kernel=kernel, gamma=gamma, kernel_params=parameters
+    )
+    Phi = selector.set_params(random_state=0).fit_transform(X)
+    approximate = Phi @ Phi.T
+    exact = selector._kernel(X, X)
+    B = selector.indices_
+    assert_allclose(approximate[np.ix_(B, B)], exact[np.ix_(B, B)], atol=1e-7)
+    assert_allclose(approximate[B], exact[B], atol=1e-6)
+    nystroem = exact[:, B] @ np.linalg.pinv(exact[np.ix_(B, B)]) @ exact[B]
+    assert_allclose(approximate, nystroem, atol=1e-6)
+
+
+def test_gamma(X):
+    assert LandmarkSelector(2).fit(X).gamma_ == pytest.approx(1 / (12 * X.var()))
+    assert LandmarkSelector(2).fit(sp.csr_array(X)).gamma_ == pytest.approx(1 / (12 * X.var()))
+    assert LandmarkSelector(2, gamma=0.3).fit(X).gamma_ == 0.3
+    assert LandmarkSelector(2, gamma=None).fit(X).gamma_ is None
+
+
+def test_in_a_pipeline(X):
+    y = np.sin(X[:, 0])
+    model = make_pipeline(StandardScaler(), LandmarkSelector(50, random_state=0), Ridge(1e-3))
+    assert model.fit(X, y).score(X, y) > 0.5
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(12)])
+    selector = LandmarkSelector(3, random_state=0).set_output(transform="pandas").fit(frame)
+    found = selector.transform(frame)
+    assert list(found.columns) == [f"landmarkselector{j}" for j in range(3)]
+    assert list(selector.get_feature_names_out()) == list(found.columns)
+    again = pickle.loads(pickle.dumps(selector))
+    assert_array_equal(again.transform(frame), found)
+
+
+def test_random_state(X):
+    same = [LandmarkSelector(4, random_state=7).fit(X).indices_ for _ in range(2)]
+    assert_array_equal(*same)
+    state = np.random.RandomState(7)
+    moving = [LandmarkSelector(4, random_state=state).fit(X).indices_ for _ in range(3)]
+    assert_array_equal(moving[0], same[0])
+    assert any((indices != moving[0]).any() for indices in moving)
+
+
+def test_another_method(X):
+    selector = LandmarkSelector(4, method="exchange", n_draws=50, random_state=0)
+    assert selector.fit(X).log_prob_ < 0
+
+
+def test_hard_numbers(X):
+    units = X * np.logspace(0, -9, 12)  # the covariance alone would lose the last directions
+    weights = np.ones(len(X))
+    assert len(principal_directions(units, weights, 12, Moments.of(units, weights)).spread) == 12
+    far = X + 1e7
+    found = principal_directions(far, weights, 12, Moments.of(far, weights))
+    assert_allclose(found.spread, np.linalg.svd(X - X.mean(axis=0))[1], rtol=1e-6)
+    assert LandmarkSelector(13, random_state=0).fit(units).indices_.shape == (13,)
+    few = np.repeat(X[:6], 30, axis=0)  # six distinct rows
+    assert_array_equal(np.sort(LandmarkSelector(6).fit(few).indices_), np.arange(0, 180, 30))
+
+
+@pytest.mark.parametrize("n", [60, 900])
+def test_wide_sparse_rows(n):
+    wide = sp.random_array((n, 3000), density=0.01, rng=0, format="csr")
+    dense = wide.toarray()
+    weights = np.random.default_rng(0).uniform(0.5, 2, n)
+    found = principal_directions(wide, weights, 5, Moments.of(wide, weights))
+    mean = np.average(dense, axis=0, weights=weights)
+    expected = np.linalg.svd((dense - mean) * np.sqrt(weights)[:, None], compute_uv=False)[:5]
+    assert_allclose(found.spread, expected, rtol=1e-8)
+    sparse = LandmarkSelector(6, random_state=0).fit(wide)
+    assert_array_equal(sparse.indices_, LandmarkSelector(6, random_state=0).fit(dense).indices_)
+
+
+def test_equal_rows_are_merged():
+    rng = np.random.default_rng(0)
+    grid = rng.integers(-2, 3, size=(3000, 3)).astype(float)
+    grid[grid == 0] *= rng.choice([-1.0, 1.0], size=(grid == 0).sum())
+    rows, weights = merge(grid, np.ones(3000))
+    unique, counts = np.unique(grid + 0.0, axis=0, return_counts=True)
+    assert len(rows) == len(unique)
+    found = {tuple(row): count for row, count in zip(grid[rows] + 0.0, weights, strict=True)}
+    assert found == dict(zip(map(tuple, unique), counts, strict=True))
+    assert_array_equal(row_keys(grid), row_keys(sp.csr_array(grid)))
+
+
+def test_fewer_distinct_rows_than_landmarks_warns():
+    with pytest.warns(UserWarning, match="n_landmarks=10 but X has 2 distinct"):
+        found = LandmarkSelector().fit([[0.0, 1.0], [1.0, 2.0], [0.0, 1.0]])
+    assert_array_equal(np.sort(found.indices_), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"n_landmarks": 0}, ValueError, "n_landmarks must be at least 1"),
+        ({"n_landmarks": 2.5}, TypeError, "n_landmarks must be a whole number"),
+        ({"n_draws": 0}, ValueError, "n_draws must be at least 1"),
+        ({"method": "guess"}, ValueError, "method must be one of"),
+        ({"transformer": "tsne"}, ValueError, "transformer must be one of"),
+        ({"transformer": 3}, TypeError, "fit_transform"),
+        ({"transformer": "precomputed"}, ValueError, "X has 12 columns"),
+        ({"gamma": -1}, ValueError, "gamma must be a positive"),
+        ({"gamma": "auto"}, ValueError, "gamma must be one of 'scale'"),
+        ({"transformer": "kernel", "kernel": "linear", "n_landmarks": 20}, ValueError, "rank 12"),
+    ],
+)
+def test_bad_settings(X, settings, error, message):
+    with pytest.raises(error, match=message):
+        LandmarkSelector(**settings).fit(X)
+
+
+def test_bad_input(X):
+    selector = LandmarkSelector(3)
+    with pytest.raises(ValueError, match="Negative values"):
+        selector.fit(X, sample_weight=-np.ones(len(X)))
+    with pytest.raises(ValueError, match="sample_weight"):
+        selector.fit(X, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="NaN"):
+        selector.fit(np.full((20, 3), np.nan))
+    with pytest.raises(ValueError, match="features"):
+        selector.fit(X).transform(X[:, :5])
+
+
+def test_nystroem_error_is_below_uniform_and_kmeans_plus_plus():
+    images = mnist_ones().reshape(1000, -1)
+    gamma = 1 / (784 * images.var())
+    K = rbf_kernel(images, gamma=gamma)
+
+    def error(B):
+        return ((K - K[:, B] @ np.linalg.pinv(K[np.ix_(B, B)]) @ K[B]) ** 2).mean()
+
+    ours, uniform, plus = [], [], []
+    for seed in range(5):
+        selector = LandmarkSelector(
+            10, transformer="kernel", gamma=gamma, n_draws=100, random_state=seed
+        )
+        ours.append(error(selector.fit(images).indices_))
+        uniform.append(error(np.random.default_rng(seed).choice(1000, 10, replace=False)))
+        plus.append(error(kmeans_plusplus(images, 10, random_state=seed)[1]))
+    assert np.mean(ours) < 0.9 * np.mean(plus) < 0.9 * np.mean(uniform)
