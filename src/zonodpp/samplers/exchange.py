@@ -71,7 +71,9 @@ class Exchange:
             tableau = aligned(self.items.frame.shape)
             np.matmul(T, self.items.frame, out=tableau)
             tableau[:, inside] = np.eye(self.r)
-        basis = Basis(inside, outside, place, tableau, np.zeros(1, np.int64))
+        late = np.full(1, -1), aligned(tableau.shape[1:]), np.zeros(self.r)
+        late[1][:] = 0.0
+        basis = Basis(inside, outside, place, tableau, np.zeros(1, np.int64), *late)
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(

@@ -15,7 +15,7 @@ from zonodpp._jit import inlined, lean
 from zonodpp.columns import Columns, Floats, Integers
 
 DRIFT = 1e-9  # what that may change, relative to the largest entry, without counting as drift
-BLOCK = 4  # weights summed together
+BLOCK = 4  # weights summed together; they lie apart, so that sums are taken side by side
 
 
 class Items(NamedTuple):
@@ -37,7 +37,8 @@ class Basis(NamedTuple):
     """A basis, changed in place.
 
     Item ``inside[k]`` has ``place`` k and row k of the tableau; ``outside[k]`` has place -1 - k.
-    The tableau is T, or all of T D if the items have a frame.
+    The tableau is T, or all of T D if the items have a frame. That is as large as many rows: of a
+    dense one every second change waits for the next, and both are written in one pass.
     """
 
     inside: Integers
@@ -45,6 +46,9 @@ class Basis(NamedTuple):
     place: Integers
     tableau: Floats
     age: Integers  # (1,) rank-one changes since the tableau was computed from the basis
+    late: Integers  # (1,) the place whose change waits, or -1
+    late_row: Floats  # what is to be that row
+    late_column: Floats  # (r,) how often it is to be taken off the others; zero if none waits
 
 
 class Scratch(NamedTuple):
@@ -123,12 +127,36 @@ def tableau_column(items: Items, tableau: Floats, t: int, column: Floats) -> Non
 
 
 @inlined
+def frame_row(basis: Basis, s: int, scratch: Scratch) -> None:
+    """Set row = T_s D, as it is with the change that waits."""
+    tableau, row, late_row = basis.tableau, scratch.row, basis.late_row
+    factor = basis.late_column[s]
+    if basis.late[0] == s:
+        for t in range(row.shape[0]):
+            row[t] = late_row[t]
+    else:
+        for t in range(row.shape[0]):
+            row[t] = tableau[s, t] - factor * late_row[t]
+
+
+@inlined
+def current_column(items: Items, basis: Basis, t: int, column: Floats) -> None:
+    """Set column = T d_t, as it is with the change that waits."""
+    tableau_column(items, basis.tableau, t, column)
+    if basis.late[0] >= 0:
+        late = basis.late_row[t]
+        for k in range(column.shape[0]):
+            column[k] -= basis.late_column[k] * late
+        column[basis.late[0]] = late
+
+
+@inlined
 def weighted_row(items: Items, tableau: Floats, s: int, scratch: Scratch) -> None:
     """Set weights[t] = T_s . d_t f_t for all items t."""
     rows, factors, weights, nonzero = items.rows, items.factors, scratch.weights, scratch.nonzero
     if items.frame.shape[1] > 0:
         for t in range(weights.shape[0]):
-            weights[t] = tableau[s, t] * factors[t]
+            weights[t] = scratch.row[t] * factors[t]
     elif rows.indptr.shape[0] > 0:
         for t in range(weights.shape[0]):
             weights[t] = 0.0
@@ -148,11 +176,12 @@ def weighted_row(items: Items, tableau: Floats, s: int, scratch: Scratch) -> Non
 
 
 @inlined
-def length(tableau: Floats, s: int) -> float:
-    """Return the length of row s."""
+def length(items: Items, tableau: Floats, s: int, scratch: Scratch) -> float:
+    """Return the length of row s; with a frame, of the row at hand."""
     total = 0.0
     for i in range(tableau.shape[1]):
-        total += tableau[s, i] * tableau[s, i]
+        entry = scratch.row[i] if items.frame.shape[1] > 0 else tableau[s, i]
+        total += entry * entry
     return math.sqrt(total)
 
 
@@ -196,6 +225,58 @@ def pivot(items: Items, tableau: Floats, s: int, t: int, scratch: Scratch) -> No
         tableau[s, i] = row[i]
 
 
+@inlined
+def pivot_late(basis: Basis, s: int, t: int, scratch: Scratch) -> None:
+    """Let item t take place s: wait, or make this change and the one that waits.
+
+    ``row`` and ``column`` are T_s D and T d_t as they are with the change that waits.
+    """
+    tableau, late_row, late_column = basis.tableau, basis.late_row, basis.late_column
+    column, row = scratch.column, scratch.row
+    r = column.shape[0]
+    inverse = 1.0 / column[s]
+    for i in range(row.shape[0]):
+        row[i] *= inverse
+    row[t] = 1.0
+    column[s] = 0.0
+    p = basis.late[0]
+    if p < 0:
+        for i in range(row.shape[0]):
+            late_row[i] = row[i]
+        for k in range(r):
+            late_column[k] = column[k]
+        basis.late[0] = s
+        return
+    for i in range(row.shape[0]):
+        tableau[p, i] = late_row[i]
+    late_column[p] = 0.0
+    for k in range(r):
+        first = late_column[k]
+        second = column[k]
+        for i in range(row.shape[0]):
+            tableau[k, i] -= first * late_row[i] + second * row[i]
+        late_column[k] = 0.0
+    for i in range(row.shape[0]):
+        tableau[s, i] = row[i]
+    basis.late[0] = -1
+
+
+@inlined
+def catch_up(basis: Basis) -> None:
+    """Make the change that waits."""
+    tableau, late_row, late_column = basis.tableau, basis.late_row, basis.late_column
+    p = basis.late[0]
+    if p < 0:
+        return
+    for k in range(late_column.shape[0]):
+        for i in range(late_row.shape[0]):
+            tableau[k, i] -= late_column[k] * late_row[i]
+        late_column[k] = 0.0
+    for i in range(late_row.shape[0]):
+        tableau[p, i] = late_row[i]
+    basis.late[0] = -1
+
+
 @lean
 def invert(items: Items, candidates: Integers, least: float, scratch: Scratch) -> int:
     """Set matrix to the tableau of the first r independent candidates: Gauss-Jordan elimination.
@@ -233,6 +314,7 @@ def invert(items: Items, candidates: Integers, least: float, scratch: Scratch) -
 def refactorise(items: Items, basis: Basis, scratch: Scratch, counts: Integers) -> None:
     """Compute the tableau anew; count it, and whether it had drifted."""
     tableau, matrix = basis.tableau, scratch.matrix
+    catch_up(basis)
     counts[2] += 1
     basis.age[0] = 0
     if invert(items, basis.inside, 0.0, scratch) < basis.inside.shape[0]:

@@ -11,21 +11,22 @@ from numpy.typing import NDArray
 from zonodpp._jit import inlined, lean
 from zonodpp.columns import Floats, Integers
 from zonodpp.samplers.exchange_tableau import (
-    BLOCK,
     Basis,
     Items,
     Scratch,
+    current_column,
     entry,
+    frame_row,
     length,
     pivot,
+    pivot_late,
     refactorise,
     share_of,
-    tableau_column,
     weighted_row,
 )
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
-REFRESH = 20  # changes of T for each of its rows until it is computed anew, which takes one each
+REFRESH = 50  # changes of T for each of its rows until it is computed anew, which takes one each
 ZERO = 1e-12  # pivots, relative to their column, that are taken for rounding noise
 SMALL = 1e-8  # ... and those before which T is computed anew
 
@@ -85,6 +86,9 @@ def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch:
     n = weights.shape[0]
     tableau = basis.tableau
     fused = items.frame.shape[1] > 0 and (power == 1.0 or power == 2.0)
+    row = scratch.row
+    if items.frame.shape[1] > 0:
+        frame_row(basis, s, scratch)
     if not fused:
         weighted_row(items, tableau, s, scratch)
     if items.frame.shape[1] == 0:  # they are zero, but for rounding
@@ -94,35 +98,38 @@ def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch:
         largest = 0.0  # becomes 1, lest powers overflow
         for t in range(n):
             largest = max(largest, abs(weights[t]))
-        noise = ZERO * length(tableau, s)  # would not be small to a low power
+        noise = ZERO * length(items, tableau, s, scratch)  # would not be small to a low power
         for t in range(n):
             above = abs(weights[t]) > noise * factors[t]
             weights[t] = (abs(weights[t]) / largest) ** power if above else 0.0
+    for t in range(n):
+        weight = row[t] * factors[t] if fused else weights[t]
+        weights[t] = weight * weight if power == 2.0 else abs(weight)
+    blocks = sums.shape[0]
+    for b in range(blocks):
+        pair = weights[b] + weights[b + blocks]
+        sums[b] = pair + (weights[b + 2 * blocks] + weights[b + 3 * blocks])
     total = 0.0
-    for b in range(sums.shape[0]):
-        part = 0.0
-        for t in range(b * BLOCK, b * BLOCK + BLOCK):
-            weight = tableau[s, t] * factors[t] if fused else weights[t]
-            weight = weight * weight if power == 2.0 else abs(weight)
-            weights[t] = weight
-            part += weight
-        total += part
+    for b in range(blocks):
+        total += sums[b]
         sums[b] = total
     return total
 
 
 @inlined
 def pick(level: float, weights: Floats, sums: Floats) -> int:
-    """Return the item at which the running sum of weights passes level, without branches."""
-    block = 0
-    for b in range(sums.shape[0] - 1):
-        block += 1 if sums[b] <= level else 0
-    first: int = block * BLOCK
-    reached = sums[block - 1] if block > 0 else 0.0
-    item = first
-    for t in range(first, first + BLOCK - 1):
+    """Return the item at which the running sum of weights passes level, without branches.
+
+    A block is an item b and those that lie one, two and three times ``blocks`` after it.
+    """
+    item = 0
+    blocks = sums.shape[0]
+    for b in range(blocks - 1):
+        item += 1 if sums[b] <= level else 0
+    reached = sums[item - 1] if item > 0 else 0.0
+    for t in range(item, weights.shape[0] - blocks, blocks):
         reached += weights[t]
-        item += 1 if reached <= level else 0
+        item += blocks if reached <= level else 0
     return item
 
 
@@ -143,7 +150,7 @@ def draw_entering(
     """
     tableau, place = basis.tableau, basis.place
     n: int = items.alias.shape[0]
-    size = length(tableau, s) if n > 0 else 1.0
+    size = length(items, tableau, s, scratch) if n > 0 else 1.0
     for _ in range(n):
         spot = rng.random() * n
         t = min(int(spot), n - 1)
@@ -166,16 +173,20 @@ def enter(items: Items, basis: Basis, s: int, t: int, scratch: Scratch, counts: 
     """Let item t take place s, unless it depends on the other items of the basis."""
     tableau, place, column = basis.tableau, basis.place, scratch.column
     leaving = basis.inside[s]
-    tableau_column(items, tableau, t, column)
+    current_column(items, basis, t, column)
     share = share_of(column, s)
     if share <= SMALL * SMALL and basis.age[0] > 0:
         counts[4] += 1
         refactorise(items, basis, scratch, counts)
-        tableau_column(items, tableau, t, column)
+        current_column(items, basis, t, column)
+        frame_row(basis, s, scratch)
         share = share_of(column, s)
     if share <= ZERO * ZERO:
         return
-    pivot(items, tableau, s, t, scratch)
+    if items.frame.shape[1] > 0 and items.directions.dense.shape[0] > 0:
+        pivot_late(basis, s, t, scratch)
+    else:
+        pivot(items, tableau, s, t, scratch)
     reorder(scratch.ordered, scratch.others, leaving, t)
     basis.inside[s] = t
     basis.outside[-1 - place[t]] = leaving
