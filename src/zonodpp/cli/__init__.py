@@ -1,0 +1,122 @@
+"""The command `zonodpp`: a thin layer over the library.
+
+Nothing heavy is imported before a command needs it, so that ``--help`` comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from zonodpp._version import __version__
+from zonodpp.cli.apps import landmarks, shortlist, summarize
+from zonodpp.cli.draws import sample
+from zonodpp.cli.messages import one_line
+from zonodpp.cli.options import Group
+from zonodpp.cli.project import bench, completion, info, reproduce
+from zonodpp.cli.trees import trees
+from zonodpp.cli.volume import volume
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
+BAD = 2
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    example="""
+zonodpp info --example foods > foods.csv
+zonodpp sample foods.csv --id food --draws 3 --seed 1
+""",
+)
+@click.version_option(__version__, message="zonodpp %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors.")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Diverse subsets: r items out of n that differ from each other.
+
+    Items are the rows of a file (.npy, .npz, .csv, .tsv, .parquet, .mtx, or - for standard input).
+    Results go to standard output as text, --json or --csv, or with --out to a file.
+
+    Completion of commands and options: see zonodpp completion --help.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _command in (sample, trees, summarize, landmarks, shortlist, volume):
+    commands.add_command(_command)
+for _command in (reproduce, bench, info, completion):
+    commands.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 when all went well, 2 with one line on standard error.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Words of the command line; those of this process by default.
+
+    Examples
+    --------
+    >>> from zonodpp.cli import main
+    >>> main(["--version"])
+    Traceback (most recent call last):
+    SystemExit: 0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    with _plain_warnings() as seen:
+        code = _run(words)
+    if code == 0 and any(text.startswith("interrupted") for text in seen):
+        code = INTERRUPTED  # the draws made until then have been written
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    try:
+        code = commands.main(words, prog_name="zonodpp", standalone_mode=False)
+        sys.stdout.flush()
+    except click.Abort:  # Ctrl-C
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes there
+        return 1
+    except Exception as error:
+        if "--debug" in words and not isinstance(error, click.UsageError):
+            raise
+        click.echo(f"zonodpp: {one_line(error)}", err=True)
+        return BAD
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[list[str]]:
+    """Show warnings as one line each, without the line of source that Python adds."""
+    seen: list[str] = []
+
+    def show(
+        message: Warning | str, category: type[Warning], *rest: object, **named: object
+    ) -> None:
+        seen.append(str(message))
+        click.echo(f"zonodpp: warning: {one_line(message)}", err=True)
+
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.simplefilter("once")
+            for developers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+                warnings.simplefilter("ignore", developers)
+            warnings.simplefilter("ignore", ResourceWarning)
+            warnings.simplefilter("ignore", ImportWarning)
+        warnings.showwarning = show
+        yield seen

@@ -1,0 +1,219 @@
+"""Tables as text: CSV and TSV, with errors that name the row and the column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROWS = 4096  # turned into numbers at a time
+FEW = 12  # names shown in a message
+
+
+class Wanted(NamedTuple):
+    """Which columns are what; names, or numbers counted from 0."""
+
+    id: str | None = None
+    columns: str | None = None  # separated by commas; None: all that are nothing else
+    aside: tuple[str, ...] = ()  # kept apart from the features, if they are columns at all
+
+
+class Row(NamedTuple):
+    """The cells of a row and where they stand."""
+
+    number: int  # of the data, from 1
+    line: int  # of the file, from 1
+    cells: list[str]
+
+
+def read_delimited(
+    stream: Any, source: str, wanted: Wanted, header: bool | None = None, tabs: bool = False
+) -> tuple[Any, list[str] | None, list[str] | None, dict[str, Any]]:
+    r"""Read values, labels, names of columns and columns kept aside.
+
+    Examples
+    --------
+    >>> import io
+    >>> from zonodpp.cli.delimited import Wanted, read_delimited
+    >>> read_delimited(io.BytesIO(b"1,2\n3,4\n"), "x.csv", Wanted())[0]
+    array([[1., 2.],
+           [3., 4.]])
+    >>> read_delimited(io.BytesIO(b"1,2\n3,four\n"), "x.csv", Wanted())
+    Traceback (most recent call last):
+    ValueError: x.csv, row 2 (line 2), column 1: expected a number, got 'four'
+    """
+    lines = text_lines(stream, source)
+    first = next(lines, "")
+    rows = _rows(chain([first], lines), source, "\t" if tabs else _delimiter(first))
+    try:
+        top = next(rows)
+    except StopIteration:
+        raise ValueError(f"{source} is empty: there is nothing to read") from None
+    names = None
+    if header or (header is None and not any(map(_is_number, top.cells))):
+        names = [cell.strip() for cell in top.cells]
+        first_row = 1
+    else:
+        first_row = 0
+    width = len(top.cells)
+    reader = _Columns(source, names, width, wanted)
+    block: list[Row] = [] if names is not None else [top._replace(number=1)]
+    for row in rows:
+        row = row._replace(number=row.number - first_row)
+        if len(row.cells) != width:
+            raise ValueError(
+                f"{source}, row {row.number} (line {row.line}): {len(row.cells)} "
+                f"{_plural(len(row.cells), 'cell')}, but the first row has {width}"
+            )
+        block.append(row)
+        if len(block) == ROWS:
+            reader.add(block)
+            block = []
+    reader.add(block)
+    return reader.result()
+
+
+def text_lines(stream: Any, source: str) -> Iterator[str]:
+    """Yield the lines of UTF-8 text, line ends included; say so if it is none."""
+    if b"\0" in stream.read(65536):
+        raise ValueError(f"{source} is not text but binary data; if it is an array, pass --format")
+    stream.seek(0)
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{source}, line {number}: not UTF-8 text; convert it, for instance with iconv"
+            ) from None
+
+
+def find_column(column: str, names: list[str] | None, width: int) -> int | None:
+    """Return the place of a column given by its name or its number; None if there is none."""
+    if names is not None and column in names:
+        return names.index(column)
+    return int(column) if column.isdecimal() and int(column) < width else None
+
+
+def place_of(column: str, names: list[str] | None, width: int, source: str) -> int:
+    """Return the place of a column, or say which there are."""
+    place = find_column(column, names, width)
+    if place is not None:
+        return place
+    if names is None:
+        raise ValueError(f"{source} has no column {column!r}; it has columns 0 to {width - 1}")
+    shown = ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
+    raise ValueError(f"{source} has no column {column!r}; it has {shown}")
+
+
+def pick_columns(
+    columns: str | None, names: list[str] | None, width: int, source: str, taken: Collection[int]
+) -> list[int]:
+    """Return the places of the feature columns."""
+    if columns is None:
+        kept = [place for place in range(width) if place not in taken]
+    else:
+        listed = next(csv.reader([columns]), [])
+        kept = [place_of(name.strip(), names, width, source) for name in listed]
+    if not kept:
+        raise ValueError(f"{source} has no columns left to serve as features")
+    return kept
+
+
+class _Columns:
+    """Collects the columns that are wanted, a block of rows at a time."""
+
+    def __init__(self, source: str, names: list[str] | None, width: int, wanted: Wanted) -> None:
+        self.source, self.names = source, names
+        self.id = None if wanted.id is None else place_of(wanted.id, names, width, source)
+        found = {column: find_column(column, names, width) for column in wanted.aside}
+        self.aside = {column: place for column, place in found.items() if place is not None}
+        taken = {*self.aside.values()} | ({self.id} if self.id is not None else set())
+        self.kept = pick_columns(wanted.columns, names, width, source, taken)
+        self.numeric = [*self.kept, *self.aside.values()]
+        self.all = self.numeric == list(range(width))
+        self.labels: list[str] = []
+        self.blocks: list[Any] = []
+
+    def add(self, rows: list[Row]) -> None:
+        if not rows:
+            return
+        cells = [row.cells for row in rows]
+        if not self.all:
+            cells = [[row[place] for place in self.numeric] for row in cells]
+        try:
+            numbers = np.array(cells, dtype=np.float64)
+        except ValueError:
+            self._complain(rows)
+            raise
+        if not np.isfinite(numbers).all():
+            self._complain(rows)
+        self.blocks.append(numbers)
+        if self.id is not None:
+            self.labels.extend(row.cells[self.id].strip() for row in rows)
+
+    def _complain(self, rows: list[Row]) -> None:
+        """Name the first cell that is no finite number."""
+        for row in rows:
+            for place in self.numeric:
+                cell = row.cells[place].strip()
+                if _is_number(cell) and np.isfinite(float(cell)):
+                    continue
+                name = place if self.names is None else repr(self.names[place])
+                got = f"got {cell!r}" if cell else "the cell is empty"
+                raise ValueError(
+                    f"{self.source}, row {row.number} (line {row.line}), column {name}: expected "
+                    f"a number, {got}{self._hint(row, place, cell)}"
+                )
+
+    def _hint(self, row: Row, place: int, cell: str) -> str:
+        if row.number > 1 or not cell or _is_number(cell):
+            return ""
+        if self.id is None:
+            column = place if self.names is None else self.names[place]
+            return f"; if the column has labels, pass --id {column}, else pick others by --columns"
+        return "" if self.names is not None else "; if the first row has names, pass --header"
+
+    def result(self) -> tuple[Any, list[str] | None, list[str] | None, dict[str, Any]]:
+        if not self.blocks:
+            raise ValueError(f"{self.source} has a header but no rows")
+        values = np.concatenate(self.blocks) if len(self.blocks) > 1 else self.blocks[0]
+        width = len(self.kept)
+        aside = {column: values[:, width + k] for k, column in enumerate(self.aside)}
+        columns = None if self.names is None else [self.names[place] for place in self.kept]
+        kept = values[:, :width] if aside else values
+        return kept, None if self.id is None else self.labels, columns, aside
+
+
+def _rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    number = 0
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"{source}, line {reader.line_num}: {error}") from None
+        if cells is None:
+            return
+        if any(map(str.strip, cells)):  # an empty line is no row
+            number += 1
+            yield Row(number, reader.line_num, cells)
+
+
+def _delimiter(line: str) -> str:
+    """Choose the separator that the first line has most of; a comma if it has none."""
+    return max(",;\t", key=line.count)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"

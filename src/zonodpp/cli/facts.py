@@ -1,0 +1,149 @@
+"""What can be said about this installation, and about a file."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
+
+import numpy as np
+
+from zonodpp.cli.examples import EXAMPLES
+from zonodpp.cli.options import Input
+
+MISSING = "not installed"
+# For people who work on the package, not with it.
+DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
+_REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*extra == ['"]([\w-]+)['"]""")
+
+
+def about_installation() -> dict[str, Any]:
+    """Return versions, extras, threads, the folder of compiled code and the data sets."""
+    import numba
+    from numba.core import config
+
+    facts: dict[str, Any] = {"zonodpp": _version("zonodpp"), "python": platform.python_version()}
+    facts |= {name: _version(name) for name in ("numpy", "scipy", "numba", "click")}
+    present = extras()
+    facts["extras"] = [extra for extra, there in present.items() if there]
+    facts["missing extras"] = [extra for extra, there in present.items() if not there] or None
+    facts["processors"] = os.cpu_count()
+    facts["numba threads"] = numba.config.NUMBA_NUM_THREADS
+    facts["compiled code"] = config.CACHE_DIR or "next to the sources (__pycache__)"
+    facts["examples"] = list(EXAMPLES)
+    return facts
+
+
+def extras() -> dict[str, bool]:
+    """Return the extras of the package, and whether all they need is installed.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.facts import extras
+    >>> "graph" in extras()
+    True
+    """
+    found: dict[str, bool] = {}
+    for requirement in requires("zonodpp") or []:
+        parts = _REQUIREMENT.match(requirement)
+        if parts and parts[2] not in DEVELOPERS and parts[1] != "zonodpp":
+            there = _version(parts[1]) != MISSING
+            found[parts[2]] = found.get(parts[2], True) and there
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return MISSING
+
+
+def about_file(source: Input, items: str) -> dict[str, Any]:
+    """Return shape, rank and conditioning, and what `zonodpp sample` would do with the file."""
+    saved = _saved_samples(source)
+    if saved is not None:
+        return saved
+    table = source.read()
+    X = table.values.T if items == "columns" else table.values
+    n, d = X.shape
+    facts: dict[str, Any] = {
+        "file": table.source,
+        "items": n,
+        "features": d,
+        "entries": str(X.dtype),
+        "storage": "sparse" if hasattr(X, "nnz") else "dense",
+    }
+    if table.labels is not None and items == "rows":
+        facts["first items"] = table.labels[:5]
+    if table.columns is not None and items == "rows":
+        facts["columns"] = table.columns
+    rank, condition = rank_and_condition(X)
+    facts |= {"rank": rank, "condition": condition}
+    if rank == d and d <= n:
+        facts["a draw has"] = f"{d} items"
+        facts["method auto"] = "exact; with another --power than 2: exchange"
+    else:
+        facts["a draw needs"] = f"--rank {min(rank, n - 1)} or less"
+    return facts
+
+
+def _saved_samples(source: Input) -> dict[str, Any] | None:
+    """Describe a file that `Samples.save` wrote; None for any other."""
+    if source.file == "-" or source.key is not None or source.format not in (None, "npz"):
+        return None
+    with open(source.file, "rb") as stream:
+        if stream.read(4) != b"PK\x03\x04":
+            return None
+    from zonodpp.samples import Samples
+
+    try:
+        samples = Samples.load(source.file)
+    except ValueError:
+        return None
+    chains, draws, r = samples.subsets.shape
+    return {
+        "file": source.file,
+        "holds": "draws",
+        "target": repr(samples.target),
+        "method": samples.method,
+        "chains": chains,
+        "draws": draws,
+        "size": r,
+        "distinct": len(samples.unique()[1]),
+    }
+
+
+def rank_and_condition(X: Any) -> tuple[int, float | None]:
+    """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.cli.facts import rank_and_condition
+    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]))
+    >>> rank, round(condition, 9)
+    (2, 1.0)
+    """
+    from zonodpp.gram import triangle
+    from zonodpp.inputs import as_matrix, check_finite
+
+    X = as_matrix(X, "X")
+    check_finite(X, "X")
+    if X.shape[1] > X.shape[0]:
+        X = X.T
+    rows = X.tocsr() if hasattr(X, "tocsr") else X
+    R = np.zeros((0, X.shape[1]))
+    step = max(4096, 2 * X.shape[1])
+    for start in range(0, X.shape[0], step):
+        block = rows[start : start + step]
+        R = triangle(np.vstack([R, block.toarray() if hasattr(block, "toarray") else block]))
+    lengths = np.linalg.norm(R, axis=0)
+    singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+    if singular[0] == 0:
+        return 0, None
+    # The same bound as the library's own check, so that both say the same.
+    rank = int(np.sum(singular > 8 * X.shape[1] * np.finfo(float).eps * singular[0]))
+    return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None

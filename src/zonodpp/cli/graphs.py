@@ -1,0 +1,141 @@
+"""Reading graphs: edge lists, GraphML and adjacency matrices."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp.cli.delimited import text_lines
+from zonodpp.cli.files import Source, open_source, read_array
+from zonodpp.targets import ProjectionDPP
+
+FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
+_ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
+_SEPARATORS = re.compile(r"[,;\s]+")
+
+
+def read_graph_target(
+    file: str,
+    *,
+    format: str | None = None,
+    key: str | None = None,
+    weight: str | None = None,
+    weighted: bool = True,
+    undirected: bool = False,
+) -> ProjectionDPP:
+    r"""Read a graph and make the target whose draws are its spanning trees.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from zonodpp.cli.graphs import read_graph_target
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "triangle.edges")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("a b 1\nb c 1\nc a 2\n")
+    ...     target = read_graph_target(path)
+    >>> target.labels, target.marginals()
+    ([('a', 'b'), ('a', 'c'), ('b', 'c')], array([0.6, 0.8, 0.6]))
+    """
+    ending = file.rsplit(".", 1)[-1].lower()
+    source = open_source(file, format or _ENDINGS.get(ending), FORMATS)
+    if weight is not None and source.format != "graphml":
+        raise ValueError("--weight names an attribute of GraphML edges; other files have a column")
+    if source.format == "graphml":
+        return _from_graphml(source, weight, undirected)
+    if source.format == "edges":
+        with source.stream() as stream:
+            names, tail, head, weights = read_edges(stream, source.name)
+        target = ProjectionDPP.from_graph(_adjacency(len(names), tail, head, weights, weighted))
+        return _with_names(target, names)
+    matrix = read_array(source, key)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"{source.name}: an adjacency matrix has two dimensions, not {matrix.ndim}"
+        )
+    adjacency = sp.csr_array(matrix)
+    if undirected:
+        adjacency = adjacency.maximum(adjacency.T)
+    if not weighted:
+        adjacency = (adjacency != 0).astype(np.float64)
+    return ProjectionDPP.from_graph(adjacency)
+
+
+def read_edges(stream: Any, source: str) -> tuple[list[str], list[int], list[int], Any]:
+    """Read lines ``u v [weight]``; return names of nodes, ends of edges and weights or None.
+
+    An edge given twice, in either direction, is one edge.
+    """
+    number: dict[str, int] = {}
+    edges: dict[tuple[int, int], tuple[float | None, int]] = {}
+    for line_number, line in enumerate(text_lines(stream, source), 1):
+        line = line.strip()
+        if not line or line[0] in "#%":
+            continue
+        where = f"{source}, line {line_number}"
+        parts = _SEPARATORS.split(line)
+        if len(parts) not in (2, 3):
+            raise ValueError(f"{where}: expected two nodes and perhaps a weight, got {line[:60]!r}")
+        weight = None
+        if len(parts) == 3:
+            try:
+                weight = float(parts[2])
+            except ValueError:
+                if not edges and not number:
+                    continue  # names of the columns
+                raise ValueError(
+                    f"{where}: expected a number as weight, got {parts[2]!r}"
+                ) from None
+        u, v = (number.setdefault(name, len(number)) for name in parts[:2])
+        edge = (u, v) if u < v else (v, u)
+        if edges.setdefault(edge, (weight, line_number))[0] != weight:
+            first, at = edges[edge]
+            raise ValueError(
+                f"{where}: edge {parts[0]} {parts[1]} has weight {_show(weight)}, but "
+                f"{_show(first)} at line {at}; give it once"
+            )
+    if not edges:
+        raise ValueError(f"{source} has no edges")
+    weights = [weight for weight, _ in edges.values()]
+    if any(weight is None for weight in weights) and any(weight is not None for weight in weights):
+        at = next(line for weight, line in edges.values() if weight is None)
+        raise ValueError(f"{source}, line {at}: this edge has no weight, but others have")
+    tail, head = ([edge[k] for edge in edges] for k in (0, 1))
+    return list(number), tail, head, None if None in weights else np.array(weights)
+
+
+def _show(weight: float | None) -> str:
+    return "none" if weight is None else f"{weight:g}"
+
+
+def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any, weighted: bool) -> Any:
+    values = np.ones(len(tail)) if weights is None or not weighted else weights
+    upper = sp.coo_array((values, (tail, head)), shape=(nodes, nodes)).tocsr()
+    return upper + sp.triu(upper, k=1).T
+
+
+def _with_names(target: ProjectionDPP, names: list[str]) -> ProjectionDPP:
+    graph = target.graph
+    assert graph is not None
+    labels = [(names[u], names[v]) for u, v in zip(graph.tail, graph.head, strict=True)]
+    # from_graph takes names from networkx graphs alone, and networkx is not needed otherwise.
+    target.__dict__.update(labels=labels, graph=graph._replace(names=names))
+    return target
+
+
+def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:
+    from xml.etree.ElementTree import ParseError
+
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ImportError("networkx is missing for GraphML; pip install 'zonodpp[graph]'") from None
+    try:
+        with source.stream() as stream:
+            graph = nx.read_graphml(stream)
+    except (ParseError, nx.NetworkXError, KeyError, ValueError) as error:
+        raise ValueError(f"{source.name} is not GraphML, or damaged ({error})") from error
+    return ProjectionDPP.from_graph(graph.to_undirected() if undirected else graph, weight=weight)

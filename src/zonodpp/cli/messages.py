@@ -1,0 +1,74 @@
+"""Errors and warnings as one line, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+# What the library calls its arguments, people at a shell write with dashes: rank=3 is --rank 3.
+_OPTIONS = (
+    *("algorithm", "burn_in", "chains", "checkpoint", "diversity", "draws", "jitter", "method"),
+    *(
+        "power",
+        "preset",
+        "expected_size",
+        "rank",
+        "rel_error",
+        "rule",
+        "seconds",
+        "sentences",
+        "thin",
+        "track",
+    ),
+    *("transformer", "weight", "weights", "workers", "language", "query", "answer"),
+    *("expected_size", "features"),
+)
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('?)(\[?[\w.+-]+\]?)\2")
+_PHRASES = {
+    "for features use from_features(X) or ProjectionDPP(A)": "for features leave out --kernel",
+    " to from_features": "",
+    "use ProjectionDPP(A)": "pass --items columns",
+    "use from_features(X)": "pass --items rows",
+    "pass G.to_undirected()": "pass --undirected",
+    "n_landmarks": "--number",
+    "sample_weight": "--weights",
+    "zonodpp.datasets.": "",
+}
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
+
+
+def one_line(problem: Exception | str) -> str:
+    """Say what is wrong and what to do, in one line.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.messages import one_line
+    >>> one_line(ValueError("X has rank 2 but 3 columns: pass rank=2 to from_features"))
+    'X has rank 2 but 3 columns: pass --rank 2'
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    'a.csv: no such file or directory'
+    """
+    if isinstance(problem, click.UsageError):
+        path = problem.ctx.command_path if problem.ctx else "zonodpp"
+        text = problem.format_message().rstrip(".")
+        return _flat(f"{text[:1].lower()}{text[1:]} (see '{path} --help')")
+    if isinstance(problem, click.ClickException):
+        return _flat(problem.format_message())
+    if isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
+        return _flat(f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}")
+    if isinstance(problem, Exception) and not isinstance(problem, (*_EXPECTED, Warning)):
+        name = type(problem).__name__
+        return _flat(f"unexpected {name}: {problem}; --debug shows where, please report it")
+    text = str(problem) or f"{type(problem).__name__}; --debug shows where"
+    for library, here in _PHRASES.items():
+        text = text.replace(library, here)
+    return _flat(_ARGUMENT.sub(_as_option, text))
+
+
+def _as_option(found: re.Match[str]) -> str:
+    return f"--{found[1].replace('_', '-')} {found[3]}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

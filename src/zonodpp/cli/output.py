@@ -1,0 +1,127 @@
+"""Writing results: text for people, JSON and CSV for programs, files by their ending."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from zonodpp.cli.options import Destination
+
+Rows = tuple[list[str], Iterable[Sequence[Any]]]  # header and rows
+Writer = Callable[[str], None]
+
+
+class Result(NamedTuple):
+    """A result in the forms it can take, each made when it is asked for."""
+
+    text: Callable[[], str]
+    data: Callable[[], Any]
+    rows: Callable[[], Rows]
+    files: dict[str, Writer] = {}  # noqa: RUF012 - ending -> what writes it, besides these three
+
+
+def check_destination(destination: Destination, *endings: str) -> None:
+    """Refuse before any work is done what could not be written after it."""
+    if destination.as_json and destination.as_csv:
+        raise click.UsageError("--json and --csv exclude each other")
+    out = destination.out
+    if out is None:
+        return
+    known = (".json", ".csv", ".parquet", *endings)
+    ending = os.path.splitext(out)[1].lower()
+    if ending not in known:
+        raise click.UsageError(f"--out {out}: the ending must be one of {', '.join(known)}")
+    folder = os.path.dirname(out) or "."
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"--out {out}: there is no folder {folder}")
+    if ending == ".parquet":
+        from zonodpp.cli.files import need_pandas
+
+        need_pandas()
+
+
+def write(result: Result, destination: Destination) -> None:
+    """Write the result where it was asked for."""
+    if destination.out is not None:
+        _write_file(result, destination.out)
+        if sys.stderr.isatty():
+            click.echo(f"zonodpp: saved {destination.out}", err=True)
+    if destination.as_json:
+        sys.stdout.write(_as_json(result.data()))
+    elif destination.as_csv:
+        _write_csv(result.rows(), sys.stdout)
+    elif destination.out is None:
+        text = result.text()
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _write_file(result: Result, out: str) -> None:
+    """Write a file that appears whole under its name or not at all."""
+    ending = os.path.splitext(out)[1].lower()
+    temporary = f"{os.path.splitext(out)[0]}.{secrets.token_hex(4)}{ending}"
+    try:
+        if ending in result.files:
+            result.files[ending](temporary)
+        elif ending == ".parquet":
+            from zonodpp.cli.files import need_pandas
+
+            header, rows = result.rows()
+            frame = need_pandas().DataFrame([list(row) for row in rows], columns=header)
+            frame.to_parquet(temporary)
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="") as file:
+                if ending == ".json":
+                    file.write(_as_json(result.data()))
+                else:
+                    _write_csv(result.rows(), file)
+        os.replace(temporary, out)
+    except OSError as error:
+        raise OSError(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def _write_csv(table: Rows, file: Any) -> None:
+    header, rows = table
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+
+
+def _as_json(data: Any) -> str:
+    # In one piece: json.dump would write entry by entry, which takes ten times as long.
+    return json.dumps(data, default=plain, ensure_ascii=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays and numpy's numbers into what JSON knows."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def columns_of_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Set rows in columns: text to the left, everything after it to the right.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.output import columns_of_text
+    >>> print(columns_of_text(["item", "share"], [["apple", "0.25"], ["egg", "1"]]))
+    item   share
+    apple   0.25
+    egg        1
+    """
+    table = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[k]) for row in table) for k in range(len(header))]
+    lines = []
+    for row in table:
+        first = row[0].ljust(widths[0])
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([first, *rest]).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,211 @@
+"""``zonodpp reproduce``, ``bench``, ``info`` and ``completion``: the project itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zonodpp.cli.examples import EXAMPLES
+from zonodpp.cli.options import Destination, command, output_options, seed_option
+
+EXPERIMENTS = ("geometry", "spanning-trees", "summaries", "landmarks")
+
+
+@command(
+    "The experiments of the paper.",
+    example="""
+zonodpp reproduce geometry --quick --seed 1 --out report
+""",
+)
+@click.argument("names", nargs=-1, type=click.Choice(EXPERIMENTS), metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Small sizes: minutes become seconds.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    default="report",
+    show_default=True,
+    help="The folder for figures, data and the report.",
+)
+@click.option("--article", type=click.Path(dir_okay=False), help="A text for the summaries.")
+@seed_option
+@click.option("--json", "as_json", is_flag=True, help="Write verdicts as JSON.")
+def reproduce(
+    names: tuple[str, ...],
+    quick: bool,
+    out: str,
+    article: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Run the experiments of the paper again and say which of its claims hold.
+
+    NAME is geometry, spanning-trees, summaries or landmarks; all of them by default.
+    """
+    from zonodpp import experiments
+
+    seed = experiments.SEED if seed is None else seed
+    report = experiments.reproduce(names or None, quick=quick, out=out, rng=seed, article=article)
+    if not as_json:
+        click.echo(str(report))
+        return
+    verdicts = [
+        {"experiment": section.name, **dataclasses.asdict(verdict)}
+        for section in report.sections
+        for verdict in section.verdicts
+    ]
+    facts = {"page": str(report.path), "facts": report.facts, "verdicts": verdicts}
+    click.echo(json.dumps(facts, ensure_ascii=False))
+
+
+@command(
+    "Speed against peers.",
+    example="""
+zonodpp bench --list
+""",
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Fewer repeats, smaller cases.")
+@click.option("--list", "only_list", is_flag=True, help="List the benchmarks and stop.")
+def bench(names: tuple[str, ...], quick: bool, only_list: bool) -> int:
+    """Measure speed against peers, side by side; needs the source checkout."""
+    root = _checkout()
+    known = sorted(p.stem.removeprefix("bench_") for p in (root / "benchmarks").glob("bench_*.py"))
+    if only_list:
+        click.echo("\n".join(known))
+        return 0
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise click.UsageError(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
+    words = [sys.executable, "-m", "benchmarks", *(["--quick"] if quick else []), *names]
+    return subprocess.run(words, cwd=root, check=False).returncode
+
+
+def _checkout() -> Path:
+    """Return the source checkout: here, or where the package is installed from."""
+    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        if (root / "benchmarks" / "bench_zonotope.py").is_file():
+            return root
+    raise click.ClickException(
+        "the benchmarks are part of the source checkout: run this in its folder"
+    )
+
+
+@command(
+    "This installation, a file, example data.",
+    example="""
+zonodpp info
+zonodpp info --example foods > foods.csv
+zonodpp info foods.csv --id food
+""",
+)
+@click.argument("file", required=False, type=click.Path(allow_dash=True))
+@click.option(
+    "--format",
+    type=click.Choice(["npy", "npz", "csv", "tsv", "parquet", "mtx"]),
+    help="What FILE is, when its ending and first bytes do not tell.",
+)
+@click.option("--key", metavar="NAME", help="Which array of an .npz file.")
+@click.option("--id", metavar="COLUMN", help="The column with labels of the items.")
+@click.option("--columns", metavar="A,B,...", help="Feature columns, by name or number from 0.")
+@click.option(
+    "--items",
+    type=click.Choice(["rows", "columns"]),
+    default="rows",
+    show_default=True,
+    help="What the items are; columns, as in the paper's A.",
+)
+@click.option("--example", type=click.Choice(list(EXAMPLES)), help="Write an example to stdout.")
+@output_options
+def info(
+    file: str | None,
+    format: str | None,
+    key: str | None,
+    id: str | None,
+    columns: str | None,
+    items: str,
+    example: str | None,
+    destination: Destination,
+) -> None:
+    """Describe FILE (shape, rank, what a draw would be), or else this installation."""
+    if example is not None:
+        _write_example(example, destination.out)
+        return
+    from zonodpp.cli.facts import about_file, about_installation
+    from zonodpp.cli.options import Input
+    from zonodpp.cli.output import Result, check_destination, write
+
+    check_destination(destination)
+    facts: dict[str, Any]
+    if file is None:
+        facts = about_installation()
+    else:
+        facts = about_file(Input(file, format, key, id, columns, None), items)
+    width = max(map(len, facts)) + 2
+    result = Result(
+        text=lambda: "\n".join(f"{name:<{width}}{_shown(fact)}" for name, fact in facts.items()),
+        data=lambda: facts,
+        rows=lambda: (["fact", "value"], [[name, _shown(fact)] for name, fact in facts.items()]),
+    )
+    write(result, destination)
+
+
+def _shown(fact: Any) -> str:
+    if isinstance(fact, dict):
+        return ", ".join(f"{name} {value}" for name, value in fact.items()) or "none"
+    if isinstance(fact, (list, tuple)):
+        return " x ".join(map(str, fact)) if isinstance(fact, tuple) else ", ".join(map(str, fact))
+    if fact is None:
+        return "none"
+    return f"{fact:.4g}" if isinstance(fact, float) else str(fact)
+
+
+def _write_example(name: str, out: str | None) -> None:
+    data = EXAMPLES[name]()
+    if out is not None:
+        Path(out).write_bytes(data)
+        return
+    if data.startswith(b"\x93NUMPY") and sys.stdout.isatty():
+        raise click.UsageError(f"{name} is binary; write it to a file: --out {name}.npy")
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # standard output was replaced by text
+        sys.stdout.write(data.decode())
+    else:
+        binary.write(data)
+        binary.flush()
+
+
+@command(
+    "Completion for bash, zsh and fish.",
+    example="""
+zonodpp completion bash > zonodpp.bash
+""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Write the script that completes commands, options and files in your shell.
+
+    Then have your shell read it: put "source .../zonodpp.bash" into ~/.bashrc, the zsh one into
+    ~/.zshrc, and the fish one into ~/.config/fish/completions/zonodpp.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    from zonodpp.cli import commands
+
+    found = get_completion_class(shell)
+    assert found is not None
+    with open(os.devnull, "w") as nowhere:
+        # click looks for the version of bash and complains of old ones; the script says enough.
+        previous, sys.stderr = sys.stderr, nowhere
+        try:
+            script = found(commands, {}, "zonodpp", "_ZONODPP_COMPLETE").source()
+        finally:
+            sys.stderr = previous
+    click.echo(script)

@@ -1,0 +1,129 @@
+"""From a table and options to a target."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp.cli.files import Table, open_source, read_array, read_table
+from zonodpp.family import VolumeSampling
+from zonodpp.inputs import as_weights
+from zonodpp.targets import ProjectionDPP
+
+
+class Shape(NamedTuple):
+    """What the table is and what to make of it."""
+
+    items: str = "rows"  # or "columns", as in the paper
+    kernel: bool = False
+    rank: int | None = None
+    jitter: float | None = None
+    power: float = 2.0
+    size: int | None = None  # of the draws of a k-DPP
+    dpp: bool = False
+    expected_size: float | None = None  # of the draws of a DPP
+
+    @property
+    def spectral(self) -> bool:
+        """Whether the target is a DPP or k-DPP of a kernel L, not a projection DPP."""
+        return self.size is not None or self.dpp or self.expected_size is not None
+
+
+def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> Any:
+    """Make the target of a table, with the labels that its file gives."""
+    values = table.values
+    by_columns = shape.items == "columns"
+    labels = table.columns if by_columns else table.labels
+    target: Any
+    if shape.spectral:
+        target = _spectral_target(values.T if by_columns else values, shape, weights)
+    elif shape.kernel:
+        if weights is not None or shape.rank or shape.jitter or shape.power != 2:
+            raise click.UsageError("--kernel takes no --weights, --rank, --jitter or --power")
+        target = ProjectionDPP.from_kernel(values)
+    elif by_columns and shape.rank is None and shape.jitter is None:
+        if shape.power == 2:
+            target = ProjectionDPP(values, weights=weights)
+        else:
+            target = VolumeSampling(values, power=shape.power, weights=weights)
+    else:
+        X = values.T if by_columns else values
+        target = ProjectionDPP.from_features(
+            X, weights=weights, rank=shape.rank, jitter=shape.jitter, rng=seed
+        )
+        if shape.power != 2:
+            target = VolumeSampling(target.A, power=shape.power, weights=weights)
+    if labels is not None:
+        # Targets take labels from DataFrames alone, and pandas is not needed otherwise.
+        target.__dict__["labels"] = labels
+    return target
+
+
+def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
+    """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
+    from zonodpp import DPP, KDPP
+
+    if shape.rank or shape.jitter or shape.power != 2:
+        raise click.UsageError("--size and --dpp take none of --rank, --jitter, --power")
+    if shape.size is not None and (shape.dpp or shape.expected_size is not None):
+        raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
+    if shape.kernel:
+        if weights is not None:
+            raise click.UsageError("--kernel takes no --weights")
+        return DPP(L=X) if shape.size is None else KDPP(X, shape.size)
+    if weights is not None:
+        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
+        X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
+    if shape.size is not None:
+        return KDPP.from_features(X, shape.size)
+    target = DPP.from_features(X)
+    return target if shape.expected_size is None else target.scaled(shape.expected_size)
+
+
+def read_weights(table: Table, weights: str | None, n: int, option: str = "--weights") -> Any:
+    """Return numbers for items: a column kept aside, or a file with one for each item."""
+    if weights is None:
+        return None
+    if weights in table.aside:
+        return table.aside[weights]
+    if not os.path.exists(weights):
+        raise ValueError(
+            f"{option} {weights}: neither a column of {table.source} nor a file of {n} numbers"
+        )
+    source = open_source(weights, None)
+    arrays = ("npy", "npz")
+    values = read_array(source) if source.format in arrays else read_table(weights).values
+    found = np.asarray(values)
+    if found.size != n:
+        shape = " x ".join(map(str, found.shape))
+        raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")
+    return found.ravel()
+
+
+def find_items(text: str, labels: Sequence[Any] | None, n: int, option: str) -> list[int]:
+    """Return the numbers of items given by their labels, or by numbers where there are none.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.targets import find_items
+    >>> find_items("egg,apple", ["apple", "bread", "egg"], 3, "--track")
+    [2, 0]
+    """
+    found = []
+    for name in next(csv.reader([text], skipinitialspace=True), []):
+        if labels is not None and name in labels:
+            found.append(list(labels).index(name))
+        elif name.isdecimal() and int(name) < n and labels is None:
+            found.append(int(name))
+        else:
+            known = f"items are numbered 0 to {n - 1}"
+            if labels is not None:
+                known = f"items are called {', '.join(map(str, labels[:3]))}, ..."
+            raise ValueError(f"{option} {text}: {name!r} is no item; {known}")
+    return found

@@ -1,0 +1,154 @@
+"""The installed command, run as people run it: good input, bad input, pipes, Ctrl-C, help."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from zonodpp.cli import commands
+
+BIN = Path(sys.executable).parent
+COMMAND = str(BIN / "zonodpp")
+ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "MPLBACKEND": "agg"}
+DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
+
+pytestmark = pytest.mark.skipif(not os.path.exists(COMMAND), reason="zonodpp is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(DATA / "foods.csv", tmp_path)
+    return tmp_path
+
+
+def run(words, **settings):
+    return subprocess.run(
+        [COMMAND, *words], capture_output=True, env=ENVIRONMENT, timeout=120, **settings
+    )
+
+
+def zonodpp(*words):
+    """Run the command; return what it wrote, which must be all there is to say."""
+    done = run(words)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("name", ["", *commands.commands])
+def test_examples_of_help_work_as_pasted(name, folder):
+    """Everything after "Example:" in --help goes to a shell, as it stands."""
+    os.remove("foods.csv")
+    text = zonodpp(*name.split(), "--help")
+    example = text.split("Example:\n")[1].splitlines()
+    assert example
+    script = "\n".join(line.removeprefix("  ") for line in example)
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        capture_output=True,
+        env=ENVIRONMENT,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert done.stdout or list(folder.iterdir())
+
+
+BAD = [
+    (["sample", "none.csv"], "none.csv: no such file"),
+    (["sample", "foods.csv", "--id", "food", "--rank", "33"], "at most 5"),
+    (["sample", "foods.csv"], "row 1 (line 2), column 'food'"),
+    (["sample", "ragged.csv"], "row 2 (line 2): 3 cells"),
+    (["trees", "ragged.csv"], "line 1: this edge has no weight"),
+    (["summarize", "empty.txt"], "empty.txt is empty"),
+    (["landmarks", "junk.npy"], "junk.npy is not a NumPy .npy file"),
+    (["landmarks", "foods.csv", "--id", "food", "-k", "33"], "foods.csv has 32 rows"),
+    (["shortlist", "foods.csv", "--id", "food"], "--relevance"),
+    (["volume", "empty.txt"], "empty.txt is empty"),
+    (["reproduce", "nonsense"], "nonsense"),
+    (["bench", "nonsense"], "no benchmark nonsense; there are"),
+    (["info", "junk.npy"], "junk.npy is not a NumPy .npy file"),
+    (["completion", "csh"], "csh"),
+    (["nonsense"], "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_input_is_one_line(words, says, folder):
+    Path("ragged.csv").write_text("1,2\n3,4,5\n")
+    Path("empty.txt").write_text("")
+    Path("junk.npy").write_bytes(bytes(range(256)))
+    done = run(words)
+    line = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert line.startswith("zonodpp: ")
+    assert line.count("\n") == 1
+    assert says in line
+
+
+def test_completion(folder):
+    for shell in ("bash", "zsh", "fish"):
+        assert "_ZONODPP_COMPLETE" in zonodpp("completion", shell)
+    words = {**ENVIRONMENT, "_ZONODPP_COMPLETE": "bash_complete"}
+    words |= {"COMP_WORDS": "zonodpp sample --ch", "COMP_CWORD": "2"}
+    done = subprocess.run([COMMAND], env=words, capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["plain,--chains", "plain,--checkpoint"]
+
+
+def test_a_reader_that_has_seen_enough(folder):
+    script = f"{COMMAND} sample foods.csv --id food --csv -n 50000 --seed 1 | head -1"
+    done = subprocess.run(["bash", "-c", script], env=ENVIRONMENT, capture_output=True, check=True)
+    assert done.stderr == b""
+    assert done.stdout.startswith(b"chain,draw,item_0")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to send")
+def test_ctrl_c_keeps_the_draws(folder):
+    words = ["sample", "foods.csv", "--id", "food", "--method", "exchange", "--seconds", "60"]
+    words += ["--seed", "1", "--thin", "100", "--checkpoint", "run.checkpoint", "--json"]
+    running = subprocess.Popen(
+        [COMMAND, *words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not os.path.exists("run.checkpoint") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert err.startswith(b"zonodpp: warning: interrupted: ")
+    assert err.count(b"\n") == 1
+    assert json.loads(out)["draws"] > 0
+
+
+def test_debug_shows_the_traceback(folder):
+    for words in (["--debug", "sample", "none.csv"], ["sample", "none.csv", "--debug"]):
+        done = run(words, text=True)
+        assert done.returncode != 0
+        assert "Traceback" in done.stderr
+
+
+def test_python_dash_m(folder):
+    words = [sys.executable, "-m", "zonodpp", "--version"]
+    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, check=True, text=True)
+    assert done.stdout.startswith("zonodpp ")
+
+
+def test_help_needs_no_heavy_imports():
+    """The commands by themselves import click and the standard library alone."""
+    script = """
+import sys, types
+package = types.ModuleType("zonodpp")
+package.__path__ = [sys.argv[1]]
+sys.modules["zonodpp"] = package
+import zonodpp.cli
+heavy = {"numpy", "scipy", "numba", "networkx", "pandas", "sklearn", "matplotlib"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", script, str(DATA.parent)], check=True)
