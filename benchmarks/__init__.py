@@ -6,12 +6,17 @@ with
 ``what``
     the claim, in words;
 ``ratio``
-    the number measured;
+    the number measured; a ratio unless ``unit`` names something else, such as seconds;
+``ratio_range``
+    its spread: the smallest and the largest over rounds;
 ``floor`` or ``at_most``
-    what the ratio must reach, or must not exceed;
+    what the number must reach, or must not exceed;
 
-and anything else worth keeping, such as the spread. `missing` makes the row of a claim that cannot
-be measured because a peer is not installed.
+and anything else worth keeping, such as the points of a picture. `missing` makes the row of a claim
+that cannot be measured because a peer is not installed.
+
+The parts: ``workloads.py`` has the inputs that sections share, ``tables.py`` and ``pictures.py``
+turn rows into a summary, ``agreement.py`` compares two runs.
 """
 
 from __future__ import annotations
@@ -21,19 +26,29 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 Row = dict[str, Any]
+SEED = 20170411
 
 
 class Job(NamedTuple):
     """A call to time, and into how many units (draws, say) its time is to be divided."""
 
     call: Callable[[], Any]
-    units: int = 1
+    units: float = 1
+
+
+class Fit(NamedTuple):
+    """An exponent with its standard error."""
+
+    exponent: float
+    stderr: float
 
 
 def interleaved(jobs: Mapping[str, Job], *, repeats: int = 5) -> dict[str, list[float]]:
@@ -53,15 +68,35 @@ def interleaved(jobs: Mapping[str, Job], *, repeats: int = 5) -> dict[str, list[
     return seconds
 
 
-def compare(seconds: Mapping[str, list[float]], this: str, to: str) -> Row:
+def compare(seconds: Mapping[str, Sequence[float]], this: str, to: str) -> Row:
     """Return how many times longer ``this`` takes than ``to``: median and spread over rounds."""
     ratios = [a / b for a, b in zip(seconds[this], seconds[to], strict=True)]
     return {
-        "ratio": statistics.median(ratios),
-        "ratio_range": [min(ratios), max(ratios)],
+        **measured(ratios),
         "microseconds": {name: 1e6 * statistics.median(seconds[name]) for name in (this, to)},
-        "repeats": len(ratios),
     }
+
+
+def measured(values: Sequence[float], unit: str | None = None) -> Row:
+    """Return the part of a row that holds a number measured again and again."""
+    row: Row = {
+        "ratio": statistics.median(values),
+        "ratio_range": [min(values), max(values)],
+        "repeats": len(values),
+    }
+    return row if unit is None else {**row, "unit": unit}
+
+
+def fit_exponent(sizes: Iterable[float], costs: Iterable[float]) -> Fit:
+    """Fit cost = constant * size**exponent by least squares of logarithms."""
+    x, y = np.log(list(sizes)), np.log(list(costs))
+    if len(x) < 3:
+        raise ValueError(f"an exponent with its error takes 3 sizes or more, got {len(x)}")
+    x = x - x.mean()
+    spread = float(x @ x)
+    exponent = float(x @ y) / spread
+    left = y - y.mean() - exponent * x
+    return Fit(exponent, float(np.sqrt(left @ left / (len(x) - 2) / spread)))
 
 
 def peer(name: str) -> ModuleType | None:
@@ -74,7 +109,12 @@ def peer(name: str) -> ModuleType | None:
 
 def missing(what: str, name: str) -> Row:
     """Return the row of a claim that cannot be measured for want of a peer."""
-    return {"what": what, "missing": name}
+    return {"what": what, "missing": f"{name} is missing"}
+
+
+def left_out(what: str, why: str) -> Row:
+    """Return the row of a claim that is not measured, and the reason."""
+    return {"what": what, "missing": why}
 
 
 def met(row: Row) -> bool | None:
@@ -88,7 +128,10 @@ def met(row: Row) -> bool | None:
 
 def environment() -> Row:
     """Return what the numbers depend on: versions, processor, threads, load."""
-    packages = ("zonodpp", "numpy", "scipy", "numba", "dppy", "cvxopt", "highspy", "networkx")
+    packages = (
+        *("zonodpp", "numpy", "scipy", "numba", "llvmlite"),
+        *("dppy", "cvxopt", "highspy", "networkx", "scikit-learn", "arviz-stats"),
+    )
     versions = {}
     for package in packages:
         try:
@@ -109,14 +152,19 @@ def environment() -> Row:
 
 
 def _processor() -> str:
+    """Return the processor's name; virtual machines may hide it, so its model number as well."""
+    found = {}
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             for line in lines:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
+                name, _, value = line.partition(":")
+                found.setdefault(name.strip(), value.strip())
     except OSError:
         pass
-    return platform.processor() or "unknown"
+    if "model name" not in found:
+        return platform.processor() or "unknown"
+    numbers = [f"{k} {found[k]}" for k in ("cpu family", "model") if k in found]
+    return f"{found['model name']} ({', '.join(numbers)})" if numbers else found["model name"]
 
 
 def _blas_threads() -> int | None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved, missing, peer
+from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
 from zonodpp import DPP, KDPP, sample
 
-SEED = 20170411
 SIZE = 50  # items in a draw: exactly, or on average
 
 
@@ -31,12 +30,12 @@ def run(quick: bool) -> list[Row]:
             process = dppy.FiniteDPP("likelihood", L_eig_dec=(likelihood, vectors))
             theirs = partial(dppy_draws, process, name, np.random.RandomState(SEED))
             theirs(1)  # set-up: symmetric polynomials
-            count = 3 if quick else 10
+            count = 2 if quick else 10
             jobs = {
                 "dppy": Job(partial(theirs, count), count),
                 "zonodpp": Job(partial(sample, target, 500, rng=SEED, workers=1), 500),
             }
-            seconds = interleaved(jobs, repeats=3 if quick else 5)
+            seconds = interleaved(jobs, repeats=2 if quick else 5)
             what = f"{name}, n = {n:,}, {SIZE} items: DPPy's draw over ours"
             rows.append({"what": what, "floor": 20.0, **compare(seconds, "dppy", "zonodpp")})
     return rows

@@ -11,11 +11,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved, missing, peer
+from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
 from zonodpp import ProjectionDPP, sample
 from zonodpp.samplers import exact
 
-SEED = 20170411
 R = 50
 
 
@@ -72,21 +71,21 @@ def whatever_n(quick: bool) -> list[Row]:
     Set-up is done by the first call, untimed, and shared by all others with the same target.
     """
     rng = np.random.default_rng(SEED)
-    count = 4_000 if quick else 10_000
+    count, few, many = (2_000, 5_000, 100_000) if quick else (10_000, 10_000, 1_000_000)
     seconds = interleaved(
         {
             f"{n:,}": draws_of(ProjectionDPP(rng.standard_normal((R, n))), count)
-            for n in (10_000, 1_000_000)
+            for n in (few, many)
         },
         repeats=3 if quick else 5,
     )
-    what = f"r = {R}: a draw among 1,000,000 items over one among 10,000"
-    return [{"what": what, "at_most": 1.5, **compare(seconds, "1,000,000", "10,000")}]
+    what = f"r = {R}: a draw among {many:,} items over one among {few:,}"
+    return [{"what": what, "at_most": 1.5, **compare(seconds, f"{many:,}", f"{few:,}")}]
 
 
 def set_up(quick: bool) -> list[Row]:
     """Everything before the first draw, beside one Gram matrix by BLAS."""
-    n = 200_000 if quick else 1_000_000
+    n = 50_000 if quick else 1_000_000
     rng = np.random.default_rng(SEED)
     rows = []
     for name, make, shape in (
@@ -97,7 +96,7 @@ def set_up(quick: bool) -> list[Row]:
         gram = (lambda M=matrix: M @ M.T) if name == "A" else (lambda M=matrix: M.T @ M)
         seconds = interleaved(
             {"set-up": Job(lambda M=matrix, f=make: exact.prepare(f(M))), "Gram matrix": Job(gram)},
-            repeats=7 if quick else 15,
+            repeats=3 if quick else 9,
         )
         what = f"{name} of {shape[0]:,} x {shape[1]:,}: set-up over one Gram matrix"
         rows.append({"what": what, "at_most": 4.0, **compare(seconds, "set-up", "Gram matrix")})
@@ -130,7 +129,7 @@ def memory(quick: bool) -> list[Row]:
     """Peak memory of a fresh process, A itself included, over the bytes of A."""
     n = 200_000 if quick else 1_000_000
     rows = []
-    for given, shape in (("A", (R, n)), ("X", (n, R))):
+    for given, shape in (("A", (R, n)), ("X", (n, R)))[: 1 if quick else 2]:
         what = f"{given} of {shape[0]:,} x {shape[1]:,}: peak memory over {given}"
         if not pathlib.Path("/proc/self/status").exists():
             rows.append(missing(what, "/proc (Linux)"))

@@ -8,10 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved, missing, peer
+from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
 from zonodpp import ProjectionDPP, sample
 
-SEED = 20170411
 THEIR_STEPS, OUR_STEPS = 1_000, 500_000
 TRIPLETS = 12
 
@@ -70,12 +69,13 @@ def effective_draws(quick: bool) -> list[Row]:
         if arviz is None:
             rows.append(missing(what, "arviz-stats"))
             continue
-        draws = sample(target, TRIPLETS, method="exact", rng=SEED).subsets[0]
+        count = TRIPLETS // 3 if quick else TRIPLETS
+        draws = sample(target, count, method="exact", rng=SEED).subsets[0]
         rng = np.random.default_rng(SEED)
         triplets = [rng.choice(draw, 3, replace=False) for draw in draws]
         seconds = interleaved(
             {r: steps_of(target, r, draws[0], triplets[:1]) for r in ("heat-bath", "barker")},
-            repeats=5 if quick else 15,
+            repeats=3 if quick else 15,
         )
         faster = compare(seconds, "barker", "heat-bath")
         worth = {rule: ess_per_step(arviz, target, rule, triplets, quick) for rule in seconds}
@@ -98,7 +98,7 @@ def ess_per_step(
     arviz: Any, target: ProjectionDPP, rule: str, triplets: list[Any], quick: bool
 ) -> Any:
     """Effective draws a step of each triplet's indicator."""
-    steps = (500_000 if quick else 2_000_000) // (1 if rule == "barker" else 4)
+    steps = (400_000 if quick else 2_000_000) // (1 if rule == "barker" else 4)
     run = sample(
         target, steps, method="exchange", rule=rule, burn_in=10_000, track=triplets, rng=SEED
     )

@@ -6,66 +6,69 @@ import pathlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks import SEED, Job, Row, compare, interleaved, left_out, measured, missing, peer
 from zonodpp import ProjectionDPP, sample
 
 SECONDS = 5.0  # allowed for one tree of the 1,000 x 1,000 grid, from the matrix to the draw
 EDGE_ARRAYS = 12.0  # memory allowed for it, as a multiple of the two arrays of edge ends
+FLOORS = {
+    "networkx": 5_000.0,
+    "DPPy's Wilson": 100.0,
+    "our exact draw": 5.0,
+    "our Aldous-Broder": 1.0,
+}
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    """Return one row for each comparison: ``ratio`` is to be at least ``floor``."""
-    return [*small_grid(3 if quick else 9), *large_grid(1 if quick else 5)]
+def run(quick: bool) -> list[Row]:
+    return [*small_grid(3 if quick else 9), *large_grid(300 if quick else 1000, quick)]
 
 
-def small_grid(repeats: int) -> list[dict[str, Any]]:
-    """Time one tree of the 8 x 8 grid; the contestants take turns."""
+def small_grid(repeats: int) -> list[Row]:
+    """Time one tree of the 8 x 8 grid."""
     graph = nx.grid_2d_graph(8, 8)
     target = ProjectionDPP.from_graph(graph)
-    contestants: dict[str, tuple[int, Callable[[int], Any]]] = {
-        "wilson": (20_000, lambda k: sample(target, 20_000, method="trees", rng=k)),
-        "aldous-broder": (
-            5_000,
-            lambda k: sample(target, 5_000, method="trees", algorithm="aldous-broder", rng=k),
-        ),
-        "exact": (300, lambda k: sample(target, 300, method="exact", rng=k)),
-        "networkx": (1, lambda k: nx.random_spanning_tree(graph, seed=k)),
+    trees = partial(sample, target, method="trees", rng=SEED)
+    jobs = {
+        "our Wilson": Job(partial(trees, 20_000), 20_000),
+        "our Aldous-Broder": Job(partial(trees, 5_000, algorithm="aldous-broder"), 5_000),
+        "our exact draw": Job(partial(sample, target, 300, method="exact", rng=SEED), 300),
+        "networkx": Job(partial(nx.random_spanning_tree, graph, seed=SEED)),
     }
-    try:
-        from dppy.exotic_dpps import UST
-    except ImportError:
-        pass
-    else:
-        ust = UST(nx.convert_node_labels_to_integers(graph))
-        # Its Aldous-Broder uses numpy names that are gone.
-        contestants["DPPy"] = (1, lambda k: ust.sample("Wilson", random_state=k))
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _, call in contestants.values():
-        call(0)
-    for k in range(repeats):
-        for name, (draws, call) in contestants.items():
-            begun = time.perf_counter()
-            call(k)
-            times[name].append((time.perf_counter() - begun) / draws)
-    micro = {name: 1e6 * float(np.median(taken)) for name, taken in times.items()}
-    floors = {"networkx": 5_000.0, "DPPy": 100.0, "exact": 5.0, "aldous-broder": 1.0}
-    return [
-        {
-            "what": f"8 x 8 grid: {name} over Wilson, time of a tree",
-            "ratio": micro[name] / micro["wilson"],
-            "floor": floor,
-            "wilson_us": micro["wilson"],
-            "other_us": micro[name],
-        }
-        for name, floor in floors.items()
-        if name in micro
-    ]
+    exotic = peer("dppy.exotic_dpps")
+    rows = []
+    for name in ("Wilson", "Aldous-Broder"):
+        what = f"8 x 8 grid: DPPy's {name} over our Wilson, time of a tree"
+        if exotic is None:
+            rows.append(missing(what, "dppy"))
+            continue
+        ust = exotic.UST(nx.convert_node_labels_to_integers(graph))
+        call = partial(dppy_trees, ust, name, 5)
+        try:
+            call()
+        except AttributeError as error:  # numpy names that are gone
+            rows.append(left_out(what, f"DPPy fails: {str(error).splitlines()[0]}"))
+        else:
+            jobs[f"DPPy's {name}"] = Job(call, 5)
+    seconds = interleaved(jobs, repeats=repeats)
+    for name in jobs:
+        if name != "our Wilson":
+            what = f"8 x 8 grid: {name} over our Wilson, time of a tree"
+            promise = {"floor": FLOORS[name]} if name in FLOORS else {}
+            rows.append({"what": what, **promise, **compare(seconds, name, "our Wilson")})
+    return rows
+
+
+def dppy_trees(ust: Any, name: str, count: int) -> None:
+    for k in range(count):
+        ust.sample(name, random_state=k)
+    ust.flush_samples()
 
 
 def grid(k: int) -> sp.csr_array:
@@ -74,43 +77,41 @@ def grid(k: int) -> sp.csr_array:
     return sp.csr_array(sp.kronsum(path, path))
 
 
-def large_grid(repeats: int) -> list[dict[str, Any]]:
-    """Time one tree of the 1,000 x 1,000 grid, and take its memory at two sizes."""
+def large_grid(k: int, quick: bool) -> list[Row]:
+    """Time one tree of the k x k grid, and take its memory there and at half the size."""
     sample(ProjectionDPP.from_graph(grid(10)), 1, method="trees")
-    matrix = grid(1000)
+    matrix = grid(k)
     set_up, drawing = [], []
-    for k in range(repeats):
+    for seed in range(2 if quick else 5):
         begun = time.perf_counter()
         target = ProjectionDPP.from_graph(matrix)
         ready = time.perf_counter()
-        tree = sample(target, 1, method="trees", rng=k).subsets[0, 0]
+        tree = sample(target, 1, method="trees", rng=seed).subsets[0, 0]
         drawing.append(time.perf_counter() - ready)
         set_up.append(ready - begun)
         assert target.graph is not None
         assert target.graph.is_spanning_tree(tree)
-    seconds = float(np.median(np.add(set_up, drawing)))
-    multiples = {k: memory_in_new_process(k) for k in (500, 1000)}
-    return [
+    rows: list[Row] = [
         {
-            "what": f"1,000 x 1,000 grid: {SECONDS:g} s over the time of one Wilson tree",
-            "ratio": SECONDS / seconds,
-            "floor": 1.0,
+            "what": f"{k} x {k} grid: seconds of one Wilson tree, from the matrix on",
+            **measured([a + b for a, b in zip(set_up, drawing, strict=True)], "s"),
+            "at_most": SECONDS,
             "set_up_s": float(np.median(set_up)),
             "draw_s": float(np.median(drawing)),
-        },
-        {
-            "what": f"1,000 x 1,000 grid: {EDGE_ARRAYS:g} edge arrays over the peak memory",
-            "ratio": EDGE_ARRAYS / multiples[1000],
-            "floor": 1.0,
-            "multiple_of_edge_arrays": multiples[1000],
-            "the_same_at_500_x_500": multiples[500],
-        },
+        }
     ]
+    for size in (k,) if quick else (k, k // 2):
+        what = f"{size} x {size} grid: peak memory of a tree over its edge arrays"
+        if not pathlib.Path("/proc/self/clear_refs").exists():
+            rows.append(missing(what, "/proc (Linux)"))
+            continue
+        rows.append({"what": what, "ratio": memory_in_new_process(size), "at_most": EDGE_ARRAYS})
+    return rows
 
 
 def memory_in_new_process(k: int) -> float:
     """Return `memory_of_one_tree`, measured where nothing else has run."""
-    command = [sys.executable, __file__, str(k)]
+    command = [sys.executable, "-m", __name__, str(k)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(output)
 
@@ -133,8 +134,4 @@ def peak_memory() -> float:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(memory_of_one_tree(int(sys.argv[1])))
-    else:
-        for row in run(quick=False):
-            print(row)
+    print(memory_of_one_tree(int(sys.argv[1])))

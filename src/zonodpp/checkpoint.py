@@ -17,7 +17,8 @@ import numpy as np
 
 from zonodpp._version import __version__
 from zonodpp.chains import Chain, Store
-from zonodpp.storage import Arrays, Target, pack_target, read_arrays, write_arrays
+from zonodpp.storage import Arrays, pack_target, read_arrays, write_arrays
+from zonodpp.target import Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp.columns import Floats, Integers
-from zonodpp.dpp import DPP
 from zonodpp.family import VolumeSampling
 from zonodpp.inputs import as_positive, one_of
-from zonodpp.kdpp import KDPP
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 
 if TYPE_CHECKING:
@@ -222,6 +220,6 @@ def _log_normaliser(target: VolumeSampling) -> float:
 
 def _count_sets(target: Any) -> int:
     """Count the sets of items of the sizes that a draw can have."""
-    if isinstance(target, DPP):
-        return sum(comb(target.n, size) for size in range(target.r + 1))
-    return comb(target.n, target.k if isinstance(target, KDPP) else target.r)
+    if isinstance(target, VolumeSampling) or hasattr(target, "k"):
+        return comb(target.n, getattr(target, "k", target.r))
+    return sum(comb(target.n, size) for size in range(target.r + 1))

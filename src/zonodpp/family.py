@@ -30,11 +30,12 @@ from zonodpp.inputs import (
     as_weights,
     is_dataframe,
 )
+from zonodpp.target import Target
 
 LARGE_GRAPH = 3000  # nodes beyond which a graph's Laplacian is factorised as a sparse matrix
 
 
-class VolumeSampling:
+class VolumeSampling(Target):
     """Bases of A drawn with probability proportional to ``|det A_B|**power * prod(q_B)``.
 
     ``power=2`` is the projection DPP (see `ProjectionDPP`); ``power=1`` is the law of the tile
@@ -69,12 +70,6 @@ class VolumeSampling:
     """
 
     A: Any
-    n: int
-    r: int
-    power: float
-    weights: Floats | None
-    labels: Sequence[Any] | None
-    graph: Graph | None
 
     def __init__(self, A: Any, *, power: float = 1.0, weights: ArrayLike | None = None) -> None:
         labels = list(A.columns) if is_dataframe(A) else None
@@ -130,9 +125,6 @@ class VolumeSampling:
         target = cls.__new__(cls)
         target._set(A, 2.0, weights, labels, graph, given=given)
         return target
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"

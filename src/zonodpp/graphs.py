@@ -71,7 +71,9 @@ class EdgePairs(Sequence[tuple[int, int]]):
         return f"<{len(self)} edges: {', '.join(map(str, self[:3]))}{more}>"
 
 
-def read_graph(G: Any, weight: str | None) -> tuple[Graph, Floats | None, Sequence[Any]]:
+def read_graph(
+    G: Any, weight: str | None, names: Sequence[Any] | None = None
+) -> tuple[Graph, Floats | None, Sequence[Any]]:
     """Read a networkx graph or a symmetric sparse matrix of edge weights.
 
     Returns
@@ -84,8 +86,12 @@ def read_graph(G: Any, weight: str | None) -> tuple[Graph, Floats | None, Sequen
         raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
     labels: Sequence[Any]
     if sp.issparse(G):
-        graph, weights, labels = _read_adjacency(G, weight)
+        graph, weights, labels = _read_adjacency(G, weight, names)
     elif hasattr(G, "edges") and hasattr(G, "is_directed"):
+        if names is not None:
+            raise TypeError(
+                "names are for the nodes of a sparse matrix; a networkx graph has its own"
+            )
         graph, weights, labels = _read_networkx(G, weight)
     else:
         raise TypeError(
@@ -166,7 +172,9 @@ def _as_edge_weights(values: list[Any], labels: list[tuple[Any, ...]], weight: s
     return result
 
 
-def _read_adjacency(G: Any, weight: str | None) -> tuple[Graph, Floats | None, EdgePairs]:
+def _read_adjacency(
+    G: Any, weight: str | None, names: Sequence[Any] | None
+) -> tuple[Graph, Floats | None, Sequence[Any]]:
     if weight is not None:
         raise ValueError(
             f"weight={weight!r} names an attribute of networkx edges; a sparse matrix holds the "
@@ -185,8 +193,13 @@ def _read_adjacency(G: Any, weight: str | None) -> tuple[Graph, Floats | None, E
         )
     upper = sp.triu(matrix, format="coo")
     tail, head = frozen(upper.row, np.int64), frozen(upper.col, np.int64)
-    graph = Graph(matrix.shape[0], tail, head, weight="weight")
-    return graph, np.asarray(upper.data), EdgePairs(tail, head)
+    graph = Graph(matrix.shape[0], tail, head, names, weight="weight")
+    if names is None:
+        return graph, np.asarray(upper.data), EdgePairs(tail, head)
+    if len(names) != graph.nodes:
+        raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
+    pairs = zip(tail.tolist(), head.tolist(), strict=True)
+    return graph, np.asarray(upper.data), [(names[u], names[v]) for u, v in pairs]
 
 
 def as_networkx(target: Any, edges: ArrayLike) -> Any:

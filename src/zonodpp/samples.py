@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from zonodpp import datatree, storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
-from zonodpp.dpp import DPP
 from zonodpp.graphs import as_networkx
 from zonodpp.inputs import as_items, as_positive
-from zonodpp.kdpp import KDPP
-from zonodpp.storage import Target
+from zonodpp.target import Target
+from zonodpp.targets import VolumeSampling
 
 
 class Samples:
@@ -101,7 +100,7 @@ class Samples:
     @property
     def whole(self) -> bool:
         """False after `thinned`: then the draws no longer follow the target's law."""
-        if isinstance(self.target, DPP | KDPP):
+        if not isinstance(self.target, VolumeSampling):
             return self._whole
         return self._whole and bool((self.subsets >= 0).all())
 
@@ -310,8 +309,8 @@ class Samples:
         array([[3, 2, 5, 4]])
         """
         mean = float(self.subsets.shape[2])
-        if isinstance(self.target, DPP | KDPP):
-            mean = self.target.expected_size
+        if not isinstance(self.target, VolumeSampling):
+            mean = self.target.expected_size  # type: ignore[attr-defined]
         size = as_positive(expected_size, "expected_size")
         if size > mean:
             raise ValueError(

@@ -17,10 +17,9 @@ from zonodpp._jit import announce_compilation
 from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.checkpoint import Checkpoint, identify
 from zonodpp.inputs import as_count, as_positive, one_of
-from zonodpp.kdpp import KDPP
 from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
-from zonodpp.storage import Target
+from zonodpp.target import Target
 from zonodpp.targets import VolumeSampling
 
 METHODS = {
@@ -205,7 +204,7 @@ def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) ->
         return _prepare("mixture", method, target, track, options)
     if method == "trees":
         raise ValueError("method='trees' draws spanning trees; make the target with from_graph(G)")
-    if isinstance(target, KDPP):
+    if hasattr(target, "k"):
         alternating = importlib.import_module("zonodpp.samplers.alternating")
         return alternating.prepare(target, track, partial(prepare_chain, method, None, options))
     dilation = importlib.import_module("zonodpp.samplers.dilation")

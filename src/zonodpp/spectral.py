@@ -16,11 +16,12 @@ from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.conditioning import Condition, ImpossibleError, never_together
 from zonodpp.inputs import as_items, as_matrix, check_finite, is_dataframe
 from zonodpp.spectrum import Spectrum
+from zonodpp.target import Target
 
 NOISE = 64 * np.finfo(float).eps
 
 
-class SpectralTarget:
+class SpectralTarget(Target):
     """A law on subsets through the eigenvalues lambda_j and eigenvectors v_j of a kernel L.
 
     A draw is a draw of the projection DPP of some of the eigenvectors, themselves drawn at random
@@ -38,11 +39,8 @@ class SpectralTarget:
         Names of the items.
     """
 
-    n: int
-    r: int
     vectors: Floats
     log_eigenvalues: Floats
-    labels: Sequence[Any] | None
     power = 2.0
     weights = None
     graph = None
@@ -53,9 +51,6 @@ class SpectralTarget:
             raise ValueError("the kernel is zero: every draw would be empty")
         vectors, logs = frozen(found.vectors), frozen(found.logs)
         self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, **more)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
 
     @cached_property
     def _sure(self) -> int:

@@ -22,10 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp.dpp import DPP
 from zonodpp.graphs import Graph
-from zonodpp.kdpp import KDPP
-from zonodpp.spectrum import Spectrum
+from zonodpp.target import Target
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ DAMAGE = (
     *(ValueError, LookupError, NotImplementedError, RuntimeError),
 )
 
-Target = VolumeSampling | DPP | KDPP
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
@@ -60,11 +57,8 @@ def pack_target(target: Target) -> tuple[Header, Arrays]:
     ProjectionDPP(r=2, n=4, power=2)
     """
     header: Header
-    if isinstance(target, DPP | KDPP):
-        header = {"kind": type(target).__name__, "labels": _labels_of(target)}
-        if isinstance(target, KDPP):
-            header["k"] = target.k
-        return header, {"target/vectors": target.vectors, "target/logs": target.log_eigenvalues}
+    if not isinstance(target, VolumeSampling):
+        return _pack_spectral(target)
     header = {
         "projection": isinstance(target, ProjectionDPP),
         "power": target.power,
@@ -128,7 +122,18 @@ def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     return target
 
 
+def _pack_spectral(target: Any) -> tuple[Header, Arrays]:
+    header = {"kind": type(target).__name__, "labels": _labels_of(target)}
+    if header["kind"] == "KDPP":
+        header["k"] = target.k
+    return header, {"target/vectors": target.vectors, "target/logs": target.log_eigenvalues}
+
+
 def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
+    from zonodpp.dpp import DPP  # not needed, nor loaded, for other targets
+    from zonodpp.kdpp import KDPP
+    from zonodpp.spectrum import Spectrum
+
     found = Spectrum(arrays["target/vectors"], arrays["target/logs"])
     labels = _decode_labels(header["labels"])
     if header["kind"] == "KDPP":

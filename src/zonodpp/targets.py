@@ -5,6 +5,7 @@ A target is made once, checked, and never changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import scipy.sparse as sp
@@ -106,7 +107,9 @@ class ProjectionDPP(VolumeSampling):
         return cls._make(projection_basis(as_matrix(K, "K")), None, labels)
 
     @classmethod
-    def from_graph(cls, G: Any, *, weight: str | None = None) -> Self:
+    def from_graph(
+        cls, G: Any, *, weight: str | None = None, names: Sequence[Any] | None = None
+    ) -> Self:
         """Make the target whose draws are spanning trees, P(T) proportional to prod of weights.
 
         Parameters
@@ -115,6 +118,8 @@ class ProjectionDPP(VolumeSampling):
             Undirected and connected. A sparse matrix holds the edge weights, symmetric.
         weight : str, optional
             The networkx edge attribute that holds the weight. None: all edges count the same.
+        names : sequence, optional
+            Names of the nodes of a sparse matrix; their numbers by default.
 
         Examples
         --------
@@ -126,5 +131,5 @@ class ProjectionDPP(VolumeSampling):
         >>> target.marginals()
         array([0.75, 0.75, 0.75, 0.75])
         """
-        graph, weights, labels = read_graph(G, weight)
+        graph, weights, labels = read_graph(G, weight, names)
         return cls._make(graph.incidence(), weights, labels, graph)

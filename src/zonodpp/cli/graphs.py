@@ -49,8 +49,8 @@ def read_graph_target(
     if source.format == "edges":
         with source.stream() as stream:
             names, tail, head, weights = read_edges(stream, source.name)
-        target = ProjectionDPP.from_graph(_adjacency(len(names), tail, head, weights, weighted))
-        return _with_names(target, names)
+        matrix = _adjacency(len(names), tail, head, weights, weighted)
+        return ProjectionDPP.from_graph(matrix, names=names)
     matrix = read_array(source, key)
     if matrix.ndim != 2:
         raise ValueError(
@@ -115,15 +115,6 @@ def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any, weigh
     values = np.ones(len(tail)) if weights is None or not weighted else weights
     upper = sp.coo_array((values, (tail, head)), shape=(nodes, nodes)).tocsr()
     return upper + sp.triu(upper, k=1).T
-
-
-def _with_names(target: ProjectionDPP, names: list[str]) -> ProjectionDPP:
-    graph = target.graph
-    assert graph is not None
-    labels = [(names[u], names[v]) for u, v in zip(graph.tail, graph.head, strict=True)]
-    # from_graph takes names from networkx graphs alone, and networkx is not needed otherwise.
-    target.__dict__.update(labels=labels, graph=graph._replace(names=names))
-    return target
 
 
 def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:

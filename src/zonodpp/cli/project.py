@@ -90,7 +90,7 @@ def bench(names: tuple[str, ...], quick: bool, only_list: bool) -> int:
 def _checkout() -> Path:
     """Return the source checkout: here, or where the package is installed from."""
     for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        if (root / "benchmarks" / "bench_zonotope.py").is_file():
+        if (root / "benchmarks" / "__main__.py").is_file():
             return root
     raise click.ClickException(
         "the benchmarks are part of the source checkout: run this in its folder"

@@ -60,8 +60,7 @@ def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> A
         if shape.power != 2:
             target = VolumeSampling(target.A, power=shape.power, weights=weights)
     if labels is not None:
-        # Targets take labels from DataFrames alone, and pandas is not needed otherwise.
-        target.__dict__["labels"] = labels
+        target = target.with_labels(labels)
     return target
 
 

@@ -1,0 +1,101 @@
+"""Before the first draw: import, command line, compilation; and what a chain needs in memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from functools import partial
+from typing import Any
+
+from benchmarks import SEED, Job, Row, interleaved, left_out, measured
+from benchmarks.workloads import NAMES, targets
+from zonodpp import sample
+
+FIRST_DRAW = (
+    "import numpy as np; from zonodpp import ProjectionDPP, sample; "
+    "A = np.random.default_rng(0).normal(size=(9, 45)); "
+    "sample(ProjectionDPP(A), 1, method='{method}', rng=0)"
+)
+METHODS: dict[str, dict[str, Any]] = {
+    "exact": {"method": "exact"},
+    "heat-bath": {"method": "exchange"},
+    "barker": {"method": "exchange", "rule": "barker"},
+    "zonotope": {"method": "zonotope"},
+}
+
+
+def run(quick: bool) -> list[Row]:
+    return [*processes(quick), *cold(quick), *memory(quick)]
+
+
+def start_process(*arguments: str, cache: str | None = None) -> None:
+    env = os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    subprocess.run([sys.executable, *arguments], check=True, env=env, stdout=subprocess.DEVNULL)
+
+
+def processes(quick: bool) -> list[Row]:
+    """Time new processes, in turn; all have compiled code on disk."""
+    jobs = {
+        "python alone": Job(partial(start_process, "-c", "pass")),
+        "import numpy": Job(partial(start_process, "-c", "import numpy")),
+        "import zonodpp": Job(partial(start_process, "-c", "import zonodpp")),
+        "zonodpp --help": Job(partial(start_process, "-m", "zonodpp", "--help")),
+    }
+    for method in ("exact", "zonotope"):
+        script = FIRST_DRAW.format(method=method)
+        jobs[f"first draw, {method}, warm cache"] = Job(partial(start_process, "-c", script))
+    promises = {"import zonodpp": 1.0, "first draw, zonotope, warm cache": 1.0}
+    rows = []
+    for name, seconds in interleaved(jobs, repeats=2 if quick else 7).items():
+        row = {"what": f"new process: {name}", **measured(seconds, "s")}
+        rows.append({**row, "at_most": promises[name]} if name in promises else row)
+    return rows
+
+
+def cold(quick: bool) -> list[Row]:
+    """Time a first draw that has to compile everything."""
+    what = "new process: first draw, zonotope, cold cache"
+    if quick:
+        return [left_out(what, "a quick run does not compile anew")]
+    seconds = []
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.perf_counter()
+            start_process("-c", FIRST_DRAW.format(method="zonotope"), cache=folder)
+            seconds.append(time.perf_counter() - begun)
+    return [{"what": what, **measured(seconds, "s"), "at_most": 20.0}]
+
+
+def memory(quick: bool) -> list[Row]:
+    """Take what each further chain adds to the peak, draws aside."""
+    rows = []
+    few, many = (5, 25) if quick else (10, 110)
+    for name in NAMES[:1] if quick else (NAMES[0], NAMES[2], NAMES[4]):
+        for kind, options in METHODS.items():
+            peaks = [peak(targets()[name], chains, options) for chains in (few, many)]
+            rows.append(
+                {
+                    "what": f"{name}: memory of a chain, {kind}",
+                    "ratio": (peaks[1] - peaks[0]) / (many - few) / 1024,
+                    "unit": "KiB",
+                    "workload": name,
+                    "method": kind,
+                }
+            )
+    return rows
+
+
+def peak(target: Any, chains: int, options: dict[str, Any]) -> float:
+    """Return the peak of traced memory for some chains of one draw, the draws taken off."""
+    call = partial(sample, target, 1, chains=chains, rng=SEED, workers=1, **options)
+    call()
+    tracemalloc.start()
+    try:
+        samples = call()
+        return tracemalloc.get_traced_memory()[1] - samples.subsets.nbytes
+    finally:
+        tracemalloc.stop()

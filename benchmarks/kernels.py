@@ -1,0 +1,313 @@
+"""The package's kernels, each alone in a compiled loop, with what it does counted.
+
+Counts are of what the algorithm needs: an entry that a kernel reads twice counts once, except
+where the algorithm itself comes back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import SEED
+from benchmarks.limits import Count
+from zonodpp._jit import jit, lean
+from zonodpp.columns import Floats, Integers, frozen
+from zonodpp.samplers import exact, exchange
+from zonodpp.samplers.exchange_tableau import Basis, Items
+from zonodpp.samplers.exchange_tableau import Scratch as ExchangeScratch
+from zonodpp.samplers.exchange_tableau import pivot as exchange_pivot
+from zonodpp.samplers.exchange_tableau import scratch_for as exchange_scratch
+from zonodpp.samplers.exchange_tableau import tableau_column as exchange_column
+from zonodpp.samplers.exchange_walk import draw_entering
+from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.long_step import breakpoint
+from zonodpp.zonotope.pivots import (
+    Scratch,
+    Tile,
+    copy_basis,
+    copy_bounds,
+    copy_of,
+    empty_tile,
+    first_minimum,
+    next_break,
+    pivot,
+    price,
+    ratios,
+)
+from zonodpp.zonotope.pivots import scratch_for as scratch
+from zonodpp.zonotope.products import Engine, make_engine, tableau_column, tableau_row
+from zonodpp.zonotope.start import any_basis, bare_tile
+
+NUMBER = 8  # bytes
+
+
+class Kernel(NamedTuple):
+    """A kernel: ``call(repeats)`` runs it so often, ``count`` is what one time does."""
+
+    call: Callable[[int], Any]
+    count: Count
+
+
+@lean
+def many_rows(engine: Engine, weights: Floats, row: Floats, repeats: int) -> None:
+    for _ in range(repeats):
+        tableau_row(engine, weights, row)
+        weights[0] += 1e-300 * row[0]
+
+
+@lean
+def many_ratio_tests(engine: Engine, tile: Tile, work: Scratch, repeats: int) -> int:
+    """Find the entering item and update the reduced costs, as crossing a facet does."""
+    gap, row = tile.gap, work.row
+    n = row.shape[0]
+    found = 0
+    hashed = 1
+    for _ in range(repeats):
+        hashed = (hashed * 1103515245 + 12345) % 2147483648
+        place = hashed // 65536 % n  # the minimum moves about, which no branch can foresee
+        kept = gap[place]
+        gap[place] = 1e-9
+        ratios(engine, tile, 0, 1.0, work)
+        found = first_minimum(work.bits)
+        theta = 1e-300 * work.ratio[found]  # so small a step that tests stay what they are
+        for j in range(n):
+            gap[j] = max(0.0, gap[j] - theta * row[j])
+        gap[place] = kept
+    return found
+
+
+@lean
+def many_long_tests(engine: Engine, tile: Tile, slope: float, work: Scratch, repeats: int) -> int:
+    """Find the entering item by long steps, past those that flip on the way."""
+    passed = 0
+    for _ in range(repeats):
+        ratios(engine, tile, 0, 1.0, work)
+        passed = breakpoint(engine, work, slope)
+    return passed
+
+
+@lean
+def many_pivots(engine: Engine, tile: Tile, p: int, item: int, work: Scratch, repeats: int) -> None:
+    """Let an item enter and leave again."""
+    other = tile.basis[p]
+    for k in range(repeats):
+        entering = item if k % 2 == 0 else other
+        tableau_column(engine, tile.T, entering, work.column)
+        pivot(tile, p, entering, work)
+
+
+@lean
+def many_breaks(tile: Tile, repeats: int) -> float:
+    """Find the next facet and go there, a hair at a time."""
+    u, v = tile.u, tile.v
+    total = 0.0
+    for _ in range(repeats):
+        length, p = next_break(tile)
+        total += length + p
+        for k in range(u.shape[0]):
+            u[k] += 1e-300 * length * v[k]
+    return total
+
+
+@lean
+def many_copies(tile: Tile, to: Tile, repeats: int) -> None:
+    """Copy a tile, forth and back."""
+    for k in range(repeats):
+        if k % 2 == 0:
+            copy_basis(tile, to)
+            copy_bounds(tile, to)
+        else:
+            copy_basis(to, tile)
+            copy_bounds(to, tile)
+
+
+@lean
+def many_prices(engine: Engine, tile: Tile, c: Floats, work: Scratch, repeats: int) -> None:
+    """Compute reduced costs for a new tiling."""
+    for _ in range(repeats):
+        price(engine, tile, c, work)
+        c[0] += 1e-300 * tile.gap[0]
+
+
+@lean
+def many_exchanges(
+    items: Items, basis: Basis, s: int, item: int, work: ExchangeScratch, repeats: int
+) -> None:
+    """Let an item take a place of the tableau and give it back."""
+    other = basis.inside[s]
+    for k in range(repeats):
+        entering = item if k % 2 == 0 else other
+        exchange_column(items, basis.tableau, entering, work.column)
+        exchange_pivot(items, basis.tableau, s, entering, work)
+
+
+@lean
+def many_entering(
+    rng: np.random.Generator, items: Items, basis: Basis, work: ExchangeScratch, repeats: int
+) -> int:
+    """Draw the item that takes the place of another."""
+    total = 0
+    for k in range(repeats):
+        s = k % basis.inside.shape[0]
+        total += draw_entering(rng, rng.random(), 2.0, items, basis, s, work)
+    return total
+
+
+@jit
+def many_rejections(
+    W: Floats, columns: Floats, tries: Integers, N: Floats, c: Floats, repeats: int
+) -> float:
+    """Take shares outside the span, tries[m - 1] of them with m rows left."""
+    total = 0.0
+    N[:] = W
+    for _ in range(repeats):
+        for m in range(W.shape[0], 0, -1):
+            for k in range(tries[m - 1]):
+                total += exact.outside(N, m, columns[k % W.shape[0]], c)
+        N[0, 0] += 1e-300 * total
+    return total
+
+
+@jit
+def many_picks(
+    W: Floats, columns: Floats, N: Floats, c: Floats, row: Floats, repeats: int
+) -> float:
+    """Pick r items, one after another: a share and a reflection each."""
+    r = W.shape[0]
+    total = 0.0
+    for _ in range(repeats):
+        N[:] = W
+        for m in range(r, 0, -1):
+            left = exact.outside(N, m, columns[m - 1], c)
+            exact.reflect(N, m, c, np.sqrt(left), row)
+            total += left
+    return total
+
+
+def zonotope_kernels(target: Any) -> dict[str, Kernel]:
+    """Return the parts of one tile of the walk."""
+    rng = np.random.default_rng(SEED)
+    engine = frame_of(target.A, None if target.weights is None else np.sqrt(target.weights)).engine
+    r, n = target.r, target.n
+    tile, work = bare_tile(engine, any_basis(engine)), scratch(r, n)
+    weights = rng.standard_normal(r)
+    sparse = engine.columns.dense.shape[0] == 0
+    outside = np.setdiff1d(np.arange(n), tile.basis)
+    columns = tile.T @ column_matrix(target, engine)
+    p, k = np.unravel_index(np.argmax(abs(columns[:, outside])), (r, outside.size))
+    item = int(outside[k])
+    # Entries of T e_item that are not zero, for the item and, on its way out, the other one.
+    touched = float(np.count_nonzero(abs(columns[:, item]) > 1e-12))
+    entries = len(engine.columns.data) / n if sparse else float(r)
+    column = Count(2 * r * entries, NUMBER * r * entries)
+    change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
+    # One row makes the product a single pass, and leaves the ratio test by itself.
+    one = make_engine(rng.standard_normal((1, n)), None)
+    single, room = empty_tile(1, n), scratch(1, n)
+    single.T[:] = 1.0
+    single.gap[:] = rng.random(n)
+    single.side[:] = rng.choice([-1.0, 1.0], n)
+    other, other_room = copy_of(single), scratch(1, n)
+    point = copy_of(tile)
+    point.u[:] = point.reach * rng.random(r)
+    point.v[:] = rng.standard_normal(r)
+    whole = NUMBER * (r * r + 4 * r + 2 * n)
+    test = Count(5 * n, NUMBER * 7 * n, NUMBER * 4 * n, n, NUMBER * 6 * n)
+    slope = 0.05 * n  # a few items are passed
+    return {
+        "row product": Kernel(
+            partial(many_rows, engine, weights, work.row),
+            Count(2 * r * n, NUMBER * r * n, NUMBER * n, 0.0, NUMBER * (r * n + n)),
+        ),
+        "ratio test": Kernel(partial(many_ratio_tests, one, single, room), test),
+        "long-step ratio test": Kernel(
+            partial(many_long_tests, one, other, slope, other_room),
+            Count(4 * n, NUMBER * 6 * n, NUMBER * 3 * n, n, NUMBER * 6 * n),
+        ),
+        "column and pivot": Kernel(
+            partial(many_pivots, engine, tile, int(p), item, work),
+            column + change + Count(data=NUMBER * r * r),
+        ),
+        "next break": Kernel(
+            partial(many_breaks, point),
+            Count(4 * r, NUMBER * 3 * r, NUMBER * r, r, NUMBER * 3 * r),
+        ),
+        "copy of a tile": Kernel(
+            partial(many_copies, copy_of(tile), copy_of(tile)),
+            Count(0.0, whole, whole, 0.0, 2 * whole),
+        ),
+        "pricing": Kernel(
+            partial(many_prices, engine, copy_of(tile), rng.standard_normal(n), scratch(r, n)),
+            Count(
+                2 * r * (n + r) + n,
+                NUMBER * (r * n + r * r + n),
+                NUMBER * 2 * n,
+                0.0,
+                NUMBER * (r * n + r * r + 4 * n),
+            ),
+        ),
+    }
+
+
+def column_matrix(target: Any, engine: Engine) -> Any:
+    """Return the engine's unit columns as an array."""
+    if engine.rows.shape[1]:
+        return engine.rows
+    return target.A.toarray() / np.maximum(np.linalg.norm(target.A.toarray(), axis=0), 1e-300)
+
+
+def exchange_kernels(target: Any) -> dict[str, Kernel]:
+    """Return the parts of a heat-bath step."""
+    sampler = exchange.prepare(target, rule="heat-bath")
+    state = sampler.start(np.random.default_rng(SEED), None)
+    basis = Basis(*(state[name] for name in Basis._fields))
+    work = exchange_scratch(sampler.items)
+    r, width = basis.tableau.shape
+    kept = sampler.items.frame.shape[1] > 0
+    D = sampler._directions()
+    D = D.toarray() if hasattr(D, "toarray") else np.asarray(D)
+    T = basis.tableau if not kept else np.linalg.inv(D[:, basis.inside])
+    columns = T @ D[:, basis.outside]
+    s, k = np.unravel_index(np.argmax(abs(columns)), columns.shape)
+    touched = float(np.count_nonzero(abs(columns[:, k]) > 1e-12))
+    column = Count(0.0, NUMBER * r) if kept else Count(2.0 * r * r, NUMBER * r * r)
+    size = touched * width
+    if kept:  # all weights and their running sums
+        draw = Count(3.0 * width, NUMBER * 2 * width, NUMBER * 1.25 * width)
+    else:  # about r proposals, a dot product each
+        draw = Count(2.0 * r * r, NUMBER * 2 * r * r, 0.0, 0.0, NUMBER * r * target.n)
+    rng = np.random.default_rng(SEED)
+    room = exchange_scratch(sampler.items)
+    still = Basis(*(array.copy() for array in basis))
+    return {
+        "entering item": Kernel(partial(many_entering, rng, sampler.items, still, room), draw),
+        "tableau pivot": Kernel(
+            partial(many_exchanges, sampler.items, basis, int(s), int(basis.outside[k]), work),
+            column + Count(2 * size, NUMBER * size, NUMBER * size, 0.0, NUMBER * r * width),
+        ),
+    }
+
+
+def exact_kernels(target: Any) -> dict[str, Kernel]:
+    """Return the parts of a rejection draw."""
+    r = target.r
+    W = frozen(np.linalg.qr(np.random.default_rng(SEED).standard_normal((r, r)))[0])
+    columns = np.random.default_rng(SEED).standard_normal((r, r))
+    N, c, row = np.empty((r, r)), np.empty(r), np.empty(r)
+    left = np.arange(1, r + 1)  # rows left; one out of r / left proposals is accepted
+    tries = np.maximum(np.rint(r / left - 1).astype(np.int64), 0)
+    rejected, accepted = (tries * left).sum() * r / tries.sum(), left.mean() * r
+    counts = [
+        Count(2 * size, NUMBER * size, 0.0, 0.0, NUMBER * r * r) for size in (rejected, accepted)
+    ]
+    turn = Count(4 * accepted, NUMBER * 2 * accepted, NUMBER * accepted)
+    rejections = partial(many_rejections, W, columns, tries, N, c)
+    picks = partial(many_picks, W, columns, N.copy(), c.copy(), row)
+    return {
+        "rejected proposal": Kernel(lambda k: rejections(-(-k // int(tries.sum()))), counts[0]),
+        "accepted proposal": Kernel(lambda k: picks(-(-k // r)), counts[1] + turn),
+    }

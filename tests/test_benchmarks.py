@@ -1,0 +1,274 @@
+"""The harness of the benchmarks, on made-up timings: nothing here is timed."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("networkx")
+
+from benchmarks import (
+    Job,
+    agreement,
+    compare,
+    environment,
+    fit_exponent,
+    interleaved,
+    left_out,
+    measured,
+    met,
+    missing,
+    peer,
+    tables,
+)
+from benchmarks.__main__ import main, names
+from benchmarks.algorithm5 import LinprogOracle, hit_and_run
+from benchmarks.limits import Count, least_time
+from benchmarks.workloads import indicators, worth_of_steps
+
+from zonodpp import ProjectionDPP, VolumeSampling
+
+
+def row(ratio, low=None, high=None, **more):
+    spread = {} if low is None else {"ratio_range": [low, high]}
+    return {"what": "peer over ours", "ratio": ratio, **spread, **more}
+
+
+def result(*rows, quick=False):
+    place = {**environment(), "load": 0.1}
+    return {
+        "benchmark": "made-up",
+        "date": "2020-01-01",
+        "quick": quick,
+        "seed": 1,
+        "seconds": 2.0,
+        "environment": place,
+        "rows": list(rows),
+    }
+
+
+def test_jobs_take_turns_after_one_untimed_round():
+    calls = []
+    jobs = {"a": Job(lambda: calls.append("a"), 10), "b": Job(lambda: calls.append("b"))}
+    seconds = interleaved(jobs, repeats=3)
+    assert calls == ["a", "b"] * 4
+    assert [len(times) for times in seconds.values()] == [3, 3]
+
+
+def test_ratios_are_taken_within_rounds():
+    # A slow second round slows both; the ratio of medians over all rounds would not see that.
+    seconds = {"theirs": [10.0, 100.0, 12.0], "ours": [1.0, 10.0, 1.0]}
+    found = compare(seconds, "theirs", "ours")
+    assert found["ratio"] == 10.0
+    assert found["ratio_range"] == [10.0, 12.0]
+    assert found["microseconds"] == {"theirs": 12e6, "ours": 1e6}
+    assert found["repeats"] == 3
+
+
+def test_measured_gives_median_and_range():
+    assert measured([3.0, 1.0, 2.0], "s") == {
+        "ratio": 2.0,
+        "ratio_range": [1.0, 3.0],
+        "repeats": 3,
+        "unit": "s",
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (row(10.0, floor=5.0), True),
+        (row(4.9, floor=5.0), False),
+        (row(4.9, at_most=5.0), True),
+        (row(5.1, at_most=5.0), False),
+        (row(5.0), None),
+        ({**missing("peer over ours", "dppy"), "floor": 5.0}, None),
+    ],
+)
+def test_promises(found, verdict):
+    assert met(found) is verdict
+
+
+def test_a_missing_peer_is_named():
+    assert peer("no_such_package") is None
+    assert "dppy is missing" in tables.line(missing("DPPy over ours", "dppy"))
+    assert "a reason" in tables.line(left_out("DPPy over ours", "a reason"))
+    page = tables.summary({"made-up": result(missing("DPPy over ours", "dppy"))})
+    assert "- made-up: DPPy over ours: dppy is missing" in page
+
+
+def test_exponent_of_a_power_law():
+    sizes = np.array([10.0, 20.0, 40.0, 80.0])
+    fit = fit_exponent(sizes, 3.0 * sizes**1.5)
+    assert fit.exponent == pytest.approx(1.5)
+    assert fit.stderr == pytest.approx(0.0, abs=1e-12)
+
+
+def test_exponent_has_the_error_of_a_regression():
+    rng = np.random.default_rng(0)
+    sizes = np.logspace(1, 3, 9)
+    fits = [fit_exponent(sizes, sizes**2 * rng.lognormal(sigma=0.1, size=9)) for _ in range(400)]
+    exponents = np.array([fit.exponent for fit in fits])
+    assert exponents.mean() == pytest.approx(2.0, abs=0.01)
+    assert exponents.std() == pytest.approx(np.mean([fit.stderr for fit in fits]), rel=0.15)
+
+
+def test_exponent_wants_three_sizes():
+    with pytest.raises(ValueError, match="3 sizes or more, got 2"):
+        fit_exponent([1, 2], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        (row(10, 9, 11), row(11.5, 10.5, 13), True),
+        (row(10, 9, 11), row(13, 12, 14), True),
+        (row(10, 9, 11), row(15, 14, 16), False),
+        (row(15, 14, 16), row(10, 9, 11), False),
+        (row(-0.1, -0.2, -0.05), row(0.1, 0.05, 0.2), False),
+        (row(10, 9, 11), row(10), None),
+        (row(10, 9, 11), missing("peer over ours", "dppy"), None),
+        ({"what": "a", "ratio": 1.0, "seconds_range": [0.9, 1.1]}, row(1.2, 1.1, 1.3), True),
+    ],
+)
+def test_agreement_of_two_runs(old, new, verdict):
+    assert agreement.agree(old, new) is verdict
+
+
+def test_report_of_two_runs():
+    old = {"a": result(row(10, 9, 11)), "gone": result()}
+    new = {"a": result(row(20, 19, 21), quick=True)}
+    lines, differing = agreement.report(old, new)
+    assert differing == 1
+    text = "\n".join(lines)
+    assert "gone: only in the old run" in text
+    assert "one run was quick" in text
+    assert "DIFFER" in text
+    assert lines[-1] == "0 agree, 1 differ, 0 state no spread"
+
+
+def test_compare_on_the_command_line(tmp_path, capsys):
+    for name, ratio in (("old", 10.0), ("new", 10.5)):
+        folder = tmp_path / name
+        folder.mkdir()
+        text = json.dumps(result(row(ratio, ratio - 1, ratio + 1)))
+        (folder / "made-up.json").write_text(text)
+    assert main(["--compare", str(tmp_path / "old"), "--out", str(tmp_path / "new")]) == 0
+    assert "1 agree, 0 differ" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--compare", str(tmp_path / "nowhere")])
+    with pytest.raises(SystemExit):
+        main(["no-such-benchmark"])
+    assert "no benchmark no-such-benchmark; there are" in capsys.readouterr().err
+
+
+def test_every_section_is_found():
+    assert {"steps", "effective", "draws", "growth", "start", "kernels", "trees"} <= set(names())
+
+
+def test_summary_has_promises_first_and_counts_them():
+    rows = [
+        row(20.0, 18.0, 22.0, floor=10.0, microseconds={"theirs": 20.0, "ours": 1.0}),
+        row(5.0, floor=10.0),
+        row(3.0, 2.0, 4.0),
+        row(0.5, 0.4, 0.6, unit="s"),
+    ]
+    page = tables.summary({"made-up": result(*rows)}, ("steps",))
+    assert "## Promises: 1 of 2 met" in page
+    assert "| made-up | peer over ours | 20 | 18 to 22 | >= 10 | met | theirs 20 us" in page
+    assert "NOT MET" in page
+    assert page.index("## Promises") < page.index("## Other ratios")
+    assert page.index("## Other ratios") < page.index("## Absolute figures")
+    assert "0.50 s" in page
+    assert "(steps.png)" in page
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.5, "2.50 s"), (2e-3, "2.00 ms"), (5e-5, "50 us"), (3e-8, "30 ns")]
+)
+def test_durations(seconds, text):
+    assert tables.duration(seconds) == text
+
+
+def test_worth_of_independent_draws_is_one():
+    rng = np.random.default_rng(0)
+    chances = np.array([0.1, 0.3])
+    values = rng.random((4, 20_000, 2)) < chances
+    worth = worth_of_steps(values, chances)
+    assert np.median(worth[0]) == pytest.approx(1.0, rel=0.2)
+    # Each draw said four times over is worth a quarter, whether it is averaged or not.
+    repeated = np.repeat(values, 4, axis=1)
+    assert np.median(worth_of_steps(repeated, chances)[0]) == pytest.approx(0.25, rel=0.2)
+    assert np.median(worth_of_steps(values, chances, thin=4)[0]) == pytest.approx(0.25, rel=0.2)
+
+
+def test_worth_of_rare_sets_adds_up():
+    rng = np.random.default_rng(0)
+    chances = np.full(40, 0.002)
+    worth = worth_of_steps(rng.random((4, 10_000, 40)) < chances, chances)
+    assert worth.shape[1] == 1
+    assert worth[0, 0] == pytest.approx(1.0, rel=0.2)
+    with pytest.raises(ValueError, match="do not make"):
+        worth_of_steps(np.zeros((1, 3, 1)), [0.1])
+
+
+def test_indicators_of_triplets():
+    subsets = np.array([[[0, 1, 2, 5], [0, 2, 3, 5]]])
+    found = indicators(subsets, [[0, 1, 2], [0, 2, 5]])
+    assert found.tolist() == [[[True, True], [False, True]]]
+
+
+def test_algorithm_5_on_linprog_keeps_the_law():
+    A = np.array([[1.0, 0.0, 1.0, -0.5], [0.0, 1.0, 1.0, 1.0]])
+    rng = np.random.default_rng(0)
+    oracle = LinprogOracle(A, rng.standard_normal(4))
+    bases = hit_and_run(A, oracle, 700, rng)
+    seen = np.bincount(4 * bases[:, 0] + bases[:, 1], minlength=16) / len(bases)
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    off = {}
+    for name, target in {"law": ProjectionDPP(A), "twin": VolumeSampling(A, power=4)}.items():
+        logs = np.array([target.log_prob(pair) for pair in pairs])
+        law = np.exp(logs - logs.max())
+        law /= law.sum()
+        off[name] = max(abs(law[k] - seen[4 * i + j]) for k, (i, j) in enumerate(pairs))
+    assert off["law"] < 0.07 < off["twin"]
+
+
+def test_limits_name_what_binds():
+    limits = {"flops": 10.0, "loads L1": 100.0, "stores L1": 50.0, "divisions": 1.0}
+    limits |= {"loads L2": 20.0, "stores L2": 20.0}
+    small = Count(flops=100.0, loads=800.0, stores=100.0, data=800.0)
+    assert least_time(small, limits) == (10.0, "flops")
+    assert least_time(small._replace(data=1e6), limits) == (40.0, "loads L2")
+    assert least_time(small._replace(divisions=30.0), limits) == (30.0, "divisions")
+    assert small + small == Count(200.0, 1600.0, 200.0, 0.0, 1600.0)
+
+
+def test_pictures_are_drawn_from_rows(tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks import pictures
+
+    rows = {
+        "steps": [row(9.0, 8, 10, workload="K10", microseconds={"dppy": 90.0, "paper": 10.0})],
+        "effective": [row(50.0, 40, 60, workload="K10", method="exact")],
+        "draws": [
+            row(2.0, 1, 3, axis="n", n=100, r=5, method="zonodpp", unit="us"),
+            row(9.0, 8, 10, axis="r", n=100, r=5, method="GS", microseconds={"GS": 18.0}),
+        ],
+        "growth": [
+            row(
+                *(1.0, 0.9, 1.1),
+                axis=axis,
+                method="exact",
+                fixed="the other is 5",
+                sizes=[5, 10],
+                step_microseconds=[1.0, 2.0],
+                stderr=0.05,
+            )
+            for axis in ("n", "r")
+        ],
+        "kernels": [row(2.0, 1.5, 2.5, kernel="pivot", size="9 x 45")],
+    }
+    results = {name: result(*found) for name, found in rows.items()}
+    assert pictures.draw_all(results, tmp_path) == tuple(rows)
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in rows)
