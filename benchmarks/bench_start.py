@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,17 @@ FIRST_DRAW = (
     "A = np.random.default_rng(0).normal(size=(9, 45)); "
     "sample(ProjectionDPP(A), 1, method='{method}', rng=0)"
 )
+# What numba takes by itself: the first call of a sum that was compiled before.
+SUM = """
+import numba, numpy as np
+@numba.njit(cache=True)
+def add_up(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+    return total
+add_up(np.ones(3))
+"""
 METHODS: dict[str, dict[str, Any]] = {
     "exact": {"method": "exact"},
     "heat-bath": {"method": "exchange"},
@@ -33,7 +45,10 @@ def run(quick: bool) -> list[Row]:
 
 
 def start_process(*arguments: str, cache: str | None = None) -> None:
-    env = os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    env = dict(os.environ)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the sources anew
+    if cache is not None:
+        env["NUMBA_CACHE_DIR"] = cache
     subprocess.run([sys.executable, *arguments], check=True, env=env, stdout=subprocess.DEVNULL)
 
 
@@ -48,9 +63,14 @@ def processes(quick: bool) -> list[Row]:
     for method in ("exact", "zonotope"):
         script = FIRST_DRAW.format(method=method)
         jobs[f"first draw, {method}, warm cache"] = Job(partial(start_process, "-c", script))
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "add_up.py"  # numba caches functions of files alone
+        script.write_text(SUM, encoding="utf-8")
+        jobs["first call, a sum by numba, warm cache"] = Job(partial(start_process, str(script)))
+        timings = interleaved(jobs, repeats=2 if quick else 7)
     promises = {"import zonodpp": 1.0, "first draw, zonotope, warm cache": 1.0}
     rows = []
-    for name, seconds in interleaved(jobs, repeats=2 if quick else 7).items():
+    for name, seconds in timings.items():
         row = {"what": f"new process: {name}", **measured(seconds, "s")}
         rows.append({**row, "at_most": promises[name]} if name in promises else row)
     return rows
