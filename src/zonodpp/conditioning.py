@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.gram import column_chunks
-from zonodpp.graphs import Graph
+from zonodpp.graphs import Graph, count_components
 from zonodpp.inputs import as_items
 
 
@@ -114,6 +113,8 @@ def without(weights: Floats | None, exclude: Integers, n: int) -> Floats | None:
 
 def contract_and_delete(graph: Graph, condition: Condition, labels: Sequence[Any]) -> Graph:
     """Return a graph whose spanning trees are those that meet the condition, edge by edge."""
+    from scipy.sparse.csgraph import connected_components
+
     include, exclude = condition
     tree = _links(graph, include)
     parts, part = connected_components(tree, directed=False)
@@ -131,7 +132,7 @@ def contract_and_delete(graph: Graph, condition: Condition, labels: Sequence[Any
     head[edges] = leaves
     head[exclude] = tail[exclude]
     result = graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
-    pieces, _ = connected_components(_links(result, slice(None)), directed=False)
+    pieces = count_components(_links(result, slice(None)))
     if pieces > 1:
         edge = labels[int(exclude[0])]
         others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
-from scipy.sparse.linalg import splu
 
 from zonodpp.columns import Floats
 from zonodpp.inputs import check_finite
@@ -59,6 +58,8 @@ class SparseGram:
     """AA' of a large sparse A by a sparse factorisation; meant for graph Laplacians."""
 
     def __init__(self, A: Any, scale: Floats) -> None:
+        from scipy.sparse.linalg import splu  # not needed, nor loaded, elsewhere
+
         scaled = sp.csc_array(A @ sp.diags_array(scale))
         self._lu = splu(
             (scaled @ scaled.T).tocsc(),

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
 
 from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.inputs import as_items
@@ -44,8 +43,7 @@ class Graph(NamedTuple):
             (np.ones(edges.size), (self.tail[edges], self.head[edges])),
             shape=(self.nodes, self.nodes),
         )
-        components, _ = connected_components(tree, directed=False)
-        return bool(components == 1)
+        return count_components(tree) == 1
 
 
 class EdgePairs(Sequence[tuple[int, int]]):
@@ -69,6 +67,13 @@ class EdgePairs(Sequence[tuple[int, int]]):
     def __repr__(self) -> str:
         more = ", ..." if len(self) > 3 else ""
         return f"<{len(self)} edges: {', '.join(map(str, self[:3]))}{more}>"
+
+
+def count_components(links: Any) -> int:
+    """Count the parts into which a graph falls; ``links`` is a sparse matrix of its edges."""
+    from scipy.sparse.csgraph import connected_components  # not needed, nor loaded, elsewhere
+
+    return int(connected_components(links, directed=False, return_labels=False))
 
 
 def read_graph(
@@ -111,7 +116,7 @@ def read_graph(
     links = sp.coo_array(
         (np.ones(graph.tail.size), (graph.tail, graph.head)), shape=(graph.nodes, graph.nodes)
     )
-    components, _ = connected_components(links, directed=False)
+    components = count_components(links)
     if components > 1:
         raise ValueError(
             f"the graph is disconnected: it has {components} components, so no spanning tree; "

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from zonodpp.columns import Floats, frozen
 from zonodpp.inputs import as_positive, one_of
 from zonodpp.samplers import State
-from zonodpp.samplers.jump_line import run_by_long_steps
 from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_line import run_by_walk
@@ -117,6 +116,8 @@ class HitAndRun:
         draws = (watch, work, subsets, tracked, progress, thin, state["counts"])
         while True:
             if self.rule.long_steps:
+                from zonodpp.samplers.jump_line import run_by_long_steps  # where it is needed
+
                 done = run_by_long_steps(rng, self.engine, self.rule, self.ellipsoid, *draws)
             else:
                 done = run_by_walk(rng, self.engine, self.rule, *draws)
