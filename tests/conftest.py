@@ -1,10 +1,48 @@
-"""Compiled code is cached under a hash of the sources: numba does not see a changed helper."""
+"""The cache of compiled code, and fixtures that run a command line in this process."""
 
 import hashlib
+import io
 import os
 import pathlib
+import sys
+
+import pytest
+
+# Compiled code is cached under a hash of the sources: numba does not see a changed helper.
 
 _sources = sorted((pathlib.Path(__file__).parents[1] / "src").rglob("*.py"))
 _digest = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 _cache = pathlib.Path(__file__).parents[1] / ".numba_cache" / _digest
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache))
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    """Run a command line in this process; return its exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    from zonodpp.cli import main
+
+    def run(*words, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as end:
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return end.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def fails(call):
+    """Run a command line that has to fail with one line; return the line."""
+
+    def run(*words, stdin=b""):
+        code, out, err = call(*words, stdin=stdin)
+        assert code == 2
+        assert out == ""
+        assert err.startswith("zonodpp: ")
+        assert err.count("\n") == 1
+        return err
+
+    return run

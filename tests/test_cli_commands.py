@@ -9,8 +9,6 @@ import pytest
 
 from zonodpp import ProjectionDPP, sample
 
-pytest_plugins = ["command_line"]
-
 DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
 
 

@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from zonodpp import ProjectionDPP, sample
 from zonodpp.cli import main
 
-pytest_plugins = ["command_line"]
-
 FOODS = "food,fat,water,fibre\napple,0.2,85.6,2.4\nbread,3.2,36,7\negg,9.5,76.2,0\noil,100,0,0\n"
 
 

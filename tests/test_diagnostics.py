@@ -274,5 +274,5 @@ class TestTotalVariation:
         with pytest.raises(ValueError, match="thinned"):
             total_variation(k4.thinned(2, rng=0))
         A = np.random.default_rng(0).normal(size=(10, 100))
-        with pytest.raises(ValueError, match=r"1.7e\+13 sets of 10 out of 100 items"):
+        with pytest.raises(ValueError, match=r"1.7e\+13 sets that could be drawn out of 100 items"):
             total_variation(sample(ProjectionDPP(A), 10, rng=0))
