@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from zonodpp._loading import without_collection
 from zonodpp._version import __version__
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
+        with without_collection():
+            found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
         globals()[name] = found
         return found
     if name in __all__:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from zonodpp._jit import announce_compilation
+from zonodpp._loading import without_collection
 from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.checkpoint import Checkpoint, identify
 from zonodpp.inputs import as_count, as_positive, one_of
@@ -121,7 +122,8 @@ def sample(
         method = best_method(target)
 
     with announce_compilation():
-        sampler = prepare(method, target, track, options)
+        with without_collection():
+            sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
         generators = _spawn(rng, n_chains)

@@ -1,0 +1,23 @@
+"""Loading without pauses."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Let no garbage be collected meanwhile.
+
+    To load SciPy, numba and compiled code makes very many objects that all stay. Looking through
+    them again and again would be a tenth of the time to the first draw.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
