@@ -74,7 +74,6 @@ def against_columns(quick: bool) -> list[Row]:
     return [
         {
             "what": what,
-            "floor": 1.0,
             "picks_in_common": int(np.isin(ours, jobs["columns"].call()).sum()),
             **compare(seconds, "columns", "zonodpp"),
         }
