@@ -11,7 +11,7 @@ from law import p_value
 
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
-from zonodpp.samplers import mixture
+from zonodpp.samplers import alternating, mixture
 from zonodpp.symmetric import log_symmetric, part_probabilities, size_law, taking_chances
 
 DRAWS = 6000
@@ -174,6 +174,29 @@ class TestBrokenTwins:
         assert law_value(self.draws(sampler, 2), law) > 1e-4
         broken = replace(sampler, taking=np.roll(sampler.taking, 1, axis=0))
         assert law_value(self.draws(broken, 2), law) < 1e-4
+
+    @pytest.mark.parametrize("method", ["zonotope", "exchange"])
+    def test_dilation_with_columns_of_length_one(self, method):
+        """The columns that stand for absent eigenvectors must have length sqrt(1 - mu)."""
+        target, law = CASES["DPP full rank"]
+        A = np.column_stack([np.sqrt(target.chances)[:, None] * target.vectors.T, np.eye(target.r)])
+        bases = sample(ProjectionDPP(A), DRAWS, method=method, thin=8, rng=3).subsets
+        broken = np.where(bases < target.n, bases, -1)
+        assert law_value(Samples(broken, target, method), law) < 1e-4
+
+    def test_alternation_with_eigenvectors_that_stay(self, monkeypatch):
+        """Items that move given the leading eigenvectors alone follow another law."""
+        target, law = CASES["2-DPP twins"]
+        drawn = []
+
+        def leading(inner, rng):
+            drawn.append(inner.n)
+            return np.arange(inner.r)
+
+        monkeypatch.setattr(alternating, "_draw", leading)
+        samples = sample(target, 1500, method="exchange", init=[0, 1], thin=2, rng=3)
+        assert set(drawn) == {target.r}  # eigenvectors alone were to be drawn
+        assert law_value(samples, law) < 1e-4
 
     def test_no_rejection(self):
         """Items from the leverage scores alone are not diverse enough."""

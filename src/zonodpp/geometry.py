@@ -4,65 +4,32 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import announce_compilation, lean
-from zonodpp.columns import Floats, Integers
+from zonodpp._jit import announce_compilation
+from zonodpp.columns import Floats
 from zonodpp.inputs import as_count, check_finite, one_of
+from zonodpp.pieces import Tile, Walk
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
 from zonodpp.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
-from zonodpp.zonotope.chord import Ellipsoid, chord_ends
+from zonodpp.zonotope.chord import solve_chord
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.oracles import GlpkOracle, HighsOracle
-from zonodpp.zonotope.pivots import Scratch, copy_of, scratch_for
 from zonodpp.zonotope.pivots import Tile as EngineTile
-from zonodpp.zonotope.products import Engine, unit_costs
+from zonodpp.zonotope.pivots import copy_of, scratch_for
+from zonodpp.zonotope.products import unit_costs
 from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
 from zonodpp.zonotope.traverse import traverse
 
+__all__ = ["Tile", "Walk", "Zonotope"]
+
 MOST_TILES = 200_000  # `tiles` lists no more
-
-
-class Tile(NamedTuple):
-    """A tile, and a point in it: x = A_B u + the sum of the columns at their upper bound.
-
-    Attributes
-    ----------
-    basis : (r,) array of int
-        B, ascending.
-    at_upper : (k,) array of int
-        Items outside B that rest at 1; the others rest at 0.
-    coordinates : (r,) array
-        u in [0, 1]^r, in the order of the basis.
-    """
-
-    basis: Integers
-    at_upper: Integers
-    coordinates: Floats
-
-
-class Walk(NamedTuple):
-    """All tiles along a line, from one end of the chord to the other.
-
-    Attributes
-    ----------
-    breaks : (k + 1,) array
-        Values of alpha, ascending: tile i holds x + alpha d from breaks[i] to breaks[i + 1].
-    bases : (k, r) array of int
-        Bases, each ascending.
-    log_volumes : (k,) array
-        Logarithms of |det A_B|.
-    """
-
-    breaks: Floats
-    bases: Integers
-    log_volumes: Floats
 
 
 class Zonotope:
@@ -354,21 +321,6 @@ class Zonotope:
             raise ValueError("thin is for method='hit-and-run'")
         bases = independent_bases(self.A, size, generator)[0]
         return points_in_tiles(self._frame, bases, self._costs, generator)
-
-
-@lean
-def solve_chord(
-    engine: Engine,
-    ellipsoid: Ellipsoid,
-    tile: EngineTile,
-    x: Floats,
-    d: Floats,
-    tolerance: float,
-    scratch: Scratch,
-) -> tuple[float, float, int]:
-    """Compiled entry to `chord_ends`."""
-    ends: tuple[float, float, int] = chord_ends(engine, ellipsoid, tile, x, d, tolerance, scratch)
-    return ends
 
 
 def _outside(x: Floats) -> ValueError:

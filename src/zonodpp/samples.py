@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonodpp import datatree, storage
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import from_arviz
+from zonodpp.facts import html_table, size_range
 from zonodpp.graphs import as_networkx
 from zonodpp.inputs import as_items, as_positive
 from zonodpp.target import Target
@@ -67,28 +67,13 @@ class Samples:
         chains, draws, _ = self.subsets.shape
         many = f"{chains} chains x {draws}" if chains > 1 else f"{draws}"
         return (
-            f"Samples({many} draws of {self._size_range()} out of {self.target.n} items, "
+            f"Samples({many} draws of {size_range(self)} out of {self.target.n} items, "
             f"method={self.method!r}, {len(self.unique()[1])} distinct subsets)"
         )
 
     def _repr_html_(self) -> str:
         """Facts of the run and the most frequent items, as a table for notebooks."""
-        chains, draws, _ = self.subsets.shape
-        rows = [("method", self.method), ("chains", f"{chains:,}"), ("draws", f"{draws:,}")]
-        rows.append(("items", f"{self._size_range()} out of {self.target.n:,}"))
-        rows.append(("distinct subsets", f"{len(self.unique()[1]):,}"))
-        if self.acceptance is not None:
-            rows.append(("acceptance", f"{self.acceptance:.1%}"))
-        if "seconds" in self.stats:
-            rows.append(("seconds, all chains", f"{self.stats['seconds'].sum():.3g}"))
-        share = self.marginals() if draws else np.zeros(0)
-        known = self.target.power == 2 and self.whole
-        for item in np.argsort(-share, kind="stable")[:5].tolist():
-            label = item if self.target.labels is None else self.target.labels[item]
-            exact = f" (exact {self.target.inclusion([item]):.3f})" if known else ""
-            rows.append((f"share of {label}", f"{share[item]:.3f}{exact}"))
-        cells = (f"<th>{html.escape(name)}</th><td>{html.escape(fact)}</td>" for name, fact in rows)
-        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+        return html_table(self)
 
     @property
     def acceptance(self) -> float | None:
@@ -108,14 +93,6 @@ class Samples:
     def sizes(self) -> NDArray[np.int64]:
         """Number of items in each draw, (chains, draws)."""
         return np.asarray((self.subsets >= 0).sum(axis=2))
-
-    def _size_range(self) -> str:
-        """Sizes of the draws in words: "5", or "0 to 7"."""
-        sizes = self.sizes
-        if not sizes.size:
-            return str(self.subsets.shape[2])
-        least, most = int(sizes.min()), int(sizes.max())
-        return f"{most}" if least == most else f"{least} to {most}"
 
     def labelled(self) -> list[list[list[Any]]]:
         """Draws as labels of the target's items: ``[chain][draw]`` is a list of labels.

@@ -9,10 +9,9 @@ import numpy as np
 
 from zonodpp.columns import Floats
 from zonodpp.diagnostics import deciles
-from zonodpp.plotting.style import axes_for
+from zonodpp.plotting.style import axes_for, stretch_factors
 
 ROUNDING = 1e-9  # errors below are those of floating point
-WIDEST = 3  # factors above which the axis of a PSRF is stretched
 
 
 def new_figure(size: tuple[float, float]) -> Any:
@@ -64,18 +63,4 @@ def draw_psrf(ax: Any, curves: Mapping[str, tuple[Mapping[str, Any], Any, Any]])
         seen = psrf["upper"][np.isfinite(psrf["upper"])]
         highest = max(highest, float(seen.max(initial=1.0)))
     ax.set(xscale="log", ylabel="Potential scale reduction factor", ylim=(0.99, None))
-    if highest > WIDEST:  # the first factors of slow chains would flatten all others
-        ax.set_yscale("function", functions=(_stretch, _unstretch))
-        levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
-        shown = [level for level in levels if level <= highest][:12]
-        ax.set_yticks(shown, [f"{level:g}" for level in shown])
-        ax.yaxis.set_tick_params(which="minor", left=False)
-
-
-def _stretch(factor: Any) -> Any:
-    """Scale of factors: logarithmic far up, yet 1 and 1.1 stand apart."""
-    return np.log(np.maximum(factor, 0.91) - 0.9)
-
-
-def _unstretch(place: Any) -> Any:
-    return np.exp(place) + 0.9
+    stretch_factors(ax, highest)

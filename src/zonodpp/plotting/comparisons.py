@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 
 from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
-from zonodpp.plotting.style import INK, axes_for, colours, legend_above_data, name_of, repeat
+from zonodpp.plotting.style import (
+    INK,
+    axes_for,
+    colours,
+    legend_above_data,
+    name_of,
+    repeat,
+    stretch_factors,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,12 +165,7 @@ def psrf_against_steps(
         highest = max(highest, *upper[np.isfinite(upper)].tolist(), 1.0)
     ax.plot([], [], color=INK, linestyle="--", linewidth=1, label="upper 95% limits")
     ax.set(xlabel="Iterations", ylabel="Potential scale reduction factor")
-    if highest > 3:  # the first factors of slow chains would flatten all others
-        ax.set_yscale("function", functions=(_stretch, _unstretch))
-        levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
-        shown = [level for level in levels if level <= highest][:12]
-        ax.set_yticks(shown, [f"{level:g}" for level in shown])
-        ax.minorticks_off()
+    stretch_factors(ax, highest)
     legend_above_data(ax)
     return ax
 
@@ -203,15 +206,6 @@ def _draw_errors(
     ax.set_ylabel(f"Relative error of P({name_of(S)} in B)")
     legend_above_data(ax, title="median, first to last decile")
     return ax
-
-
-def _stretch(factor: Any) -> Any:
-    """Scale of factors: logarithmic far up, yet 1 and 1.1 stand apart."""
-    return np.log(np.maximum(factor, 0.91) - 0.9)
-
-
-def _unstretch(place: Any) -> Any:
-    return np.exp(place) + 0.9
 
 
 def _least(error: Floats) -> float:

@@ -45,3 +45,9 @@ class Sampler(Protocol):
         thin: int,
     ) -> None:
         """Fill subsets and tracked with the next draws."""
+
+
+def refuse_init(init: Any) -> None:
+    """Say that independent draws need no starting point, if one was given."""
+    if init is not None:
+        raise ValueError("init is for Markov chains; exact draws need no starting point")

@@ -26,7 +26,7 @@ from zonodpp._jit import jit
 from zonodpp.columns import Columns, Floats, Integers, columns_of, frozen
 from zonodpp.gram import DenseGram, column_chunks
 from zonodpp.inputs import one_of
-from zonodpp.samplers import State
+from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
@@ -51,8 +51,7 @@ class Exact:
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return an empty queue of proposals."""
-        if init is not None:
-            raise ValueError("init is for Markov chains; exact draws need no starting point")
+        refuse_init(init)
         return {
             "counts": np.zeros(len(self.counters), np.int64),
             "pending": np.zeros(BATCH, np.int64),

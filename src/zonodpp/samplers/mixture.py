@@ -21,7 +21,7 @@ from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.dpp import DPP
 from zonodpp.inputs import one_of
 from zonodpp.kdpp import KDPP
-from zonodpp.samplers import State
+from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.exact import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 
@@ -46,8 +46,7 @@ class Mixture:
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return the counts alone: draws leave nothing behind."""
-        if init is not None:
-            raise ValueError("init is for Markov chains; exact draws need no starting point")
+        refuse_init(init)
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(

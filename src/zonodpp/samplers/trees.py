@@ -29,7 +29,7 @@ from zonodpp.blocks import Blocks, Indices, blocks_of
 from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.family import LARGE_GRAPH, VolumeSampling
 from zonodpp.inputs import one_of
-from zonodpp.samplers import State
+from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 
@@ -64,8 +64,7 @@ class Trees:
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return a state of counts alone."""
-        if init is not None:
-            raise ValueError("init is for Markov chains; independent trees need no starting point")
+        refuse_init(init)
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(

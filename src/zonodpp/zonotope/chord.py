@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import inlined, spliced
+from zonodpp._jit import inlined, lean, spliced
 from zonodpp.columns import Floats, frozen
 from zonodpp.zonotope.long_step import locate, settle
 from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot
@@ -237,3 +237,18 @@ def chord_ends(
         else:
             low = end
     return low, high, pivots
+
+
+@lean
+def solve_chord(
+    engine: Engine,
+    ellipsoid: Ellipsoid,
+    tile: Tile,
+    x: Floats,
+    d: Floats,
+    tolerance: float,
+    scratch: Scratch,
+) -> tuple[float, float, int]:
+    """Compiled entry to `chord_ends`."""
+    ends: tuple[float, float, int] = chord_ends(engine, ellipsoid, tile, x, d, tolerance, scratch)
+    return ends
