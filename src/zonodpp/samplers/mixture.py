@@ -4,7 +4,7 @@ First the eigenvectors that take part are drawn: each by itself for a DPP, k of 
 Then the projection DPP of these eigenvectors is drawn as in `zonodpp.samplers.exact`, with one
 difference: leverage scores now change from draw to draw. They need not be known. One of the
 eigenvectors taken at random, then an item with probability v_ij^2, is an item drawn from them. So
-the cost of a draw does not depend on n, but for log n in a search.
+n enters through the number of eigenvectors, a search in log n steps, and cache misses alone.
 """
 
 from __future__ import annotations
