@@ -1,7 +1,8 @@
 """Speed against peers, measured side by side in one run: ``python -m benchmarks``.
 
-A benchmark is a module ``bench_<name>.py`` with ``run(quick) -> list of rows``. A row is a dict
-with
+A benchmark is a module ``bench_<name>.py`` with ``run(quick) -> list of rows``, which is called on
+each visit (``visits.py``), and perhaps ``once(quick)`` for what is too dear to be set up again, or
+depends on seeds alone. A row is a dict with
 
 ``what``
     the claim, in words;
@@ -15,8 +16,9 @@ with
 and anything else worth keeping, such as the points of a picture. `missing` makes the row of a claim
 that cannot be measured because a peer is not installed.
 
-The parts: ``workloads.py`` has the inputs that sections share, ``tables.py`` and ``pictures.py``
-turn rows into a summary, ``agreement.py`` compares two runs.
+The parts: ``workloads.py`` has the inputs that sections share, ``visits.py`` makes one row of all
+visits to it, ``tables.py`` and ``pictures.py`` turn rows into a summary, ``agreement.py`` compares
+two runs.
 """
 
 from __future__ import annotations

@@ -5,24 +5,29 @@
 JSON for each section, summary.md and pictures go to ``benchmarks/results``, of quick runs to
 ``benchmarks/results/quick``. With ``--compare`` and no names nothing is measured: the results that
 are there are compared with those in OLD_DIR.
+
+A full run visits every section twice, each time in a new process, so that its spreads show what
+differs from visit to visit as well; a quick run visits each once.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import importlib
 import json
+import multiprocessing
 import pathlib
 import pkgutil
 import sys
 import time
+from concurrent.futures import Executor, ProcessPoolExecutor
 
 import benchmarks
-from benchmarks import agreement, environment, met, missing, peer, tables
+from benchmarks import Row, agreement, environment, met, peer, tables, visits
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 PREFIX = "bench_"
+VISITS, QUICK_VISITS = 2, 1
 
 
 def names() -> list[str]:
@@ -53,10 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.names or ([] if options.compare else names())
     # Read before anything is measured: the older run may lie in the folder that is written to.
     older = agreement.load(options.compare) if options.compare else {}
-    failed = sum(run_section(name, options.quick, out) for name in chosen)
-    if chosen:
-        write_summary(out)
-        print(f"\n{failed} promise(s) not met" if failed else "\nall promises met")
+    failed = measure(chosen, options.quick, out) if chosen else 0
     if options.compare is not None:
         lines, differing = agreement.report(older, agreement.load(out))
         print("", *lines, sep="\n")
@@ -64,35 +66,67 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def run_section(name: str, quick: bool, out: pathlib.Path) -> int:
-    """Run one benchmark, print and write its rows; return how many promises it broke."""
-    print(f"\n{name:<72} {'measured':>13} {'spread':>20} {'promise':>9}", flush=True)
-    begun = time.perf_counter()
-    place = environment()  # before the section loads the machine itself
-    seed = None
-    try:
-        module = importlib.import_module(f"benchmarks.{PREFIX}{name}")
-        seed = getattr(module, "SEED", None)
-        rows = module.run(quick)
-    except ModuleNotFoundError as error:  # what the section cannot do without
-        rows = [missing(f"all of section {name}", str(error.name))]
-    seconds = time.perf_counter() - begun
-    for row in rows:
-        print(tables.line(row))
-    print(f"{name}: {seconds:.1f} s", flush=True)
-    result = {
-        "benchmark": name,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "quick": quick,
-        "seed": seed,
-        "seconds": round(seconds, 1),
-        "environment": {**place, "load_after": environment()["load"]},
-        "rows": [{**row, "met": met(row)} for row in rows],
-    }
+def measure(chosen: list[str], quick: bool, out: pathlib.Path) -> int:
+    """Visit all sections, again and again; return how many promises are not met."""
+    sections = {name: Section(name, quick) for name in chosen}
     out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(_rounded(result), indent=1) + "\n"
-    (out / f"{name}.json").write_text(text, encoding="utf-8")
-    return sum(met(row) is False for row in rows)
+    for number in range(QUICK_VISITS if quick else VISITS):
+        # A new process for each visit; a quick run spares itself the loading.
+        tasks = None if quick else 1
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=context, max_tasks_per_child=tasks) as processes:
+            for section in sections.values():
+                section.go(processes)
+                print(f"visit {number + 1}: {section.name}, {section.seconds:.1f} s", flush=True)
+                section.write(out)
+    drift = visits.drift(row for section in sections.values() for row in section.rows())
+    for section in sections.values():
+        section.write(out, drift)
+        print(f"\n{section.name:<72} {'measured':>13} {'spread':>20} {'promise':>9}")
+        print(*map(tables.line, section.rows(drift)), sep="\n")
+    write_summary(out)
+    failed = sum(met(row) is False for s in sections.values() for row in s.rows(drift))
+    print(f"\n{failed} promise(s) not met" if failed else "\nall promises met")
+    return failed
+
+
+class Section:
+    """A section and what its visits found so far."""
+
+    def __init__(self, name: str, quick: bool) -> None:
+        self.name, self.quick = name, quick
+        self.visits: list[list[Row]] = []
+        self.seconds = 0.0
+        self.place: Row = {}
+
+    def go(self, processes: Executor) -> None:
+        """Visit it once more."""
+        begun = time.perf_counter()
+        self.place = environment()  # before the section loads the machine itself
+        found = processes.submit(visits.visit, self.name, self.quick, not self.visits)
+        rows, self.seed = found.result()
+        self.visits.append(rows)
+        self.seconds += time.perf_counter() - begun
+
+    def rows(self, drift: float = 0.0) -> list[Row]:
+        """Return what all visits have found."""
+        return [visits.widened(row, drift) for row in visits.merge(self.visits)]
+
+    def write(self, out: pathlib.Path, drift: float = 0.0) -> None:
+        """Write it down, so that a run that is broken off loses nothing."""
+        result = {
+            "benchmark": self.name,
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "quick": self.quick,
+            "visits": len(self.visits),
+            "drift": drift,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "environment": {**self.place, "load_after": environment()["load"]},
+            "rows": [{**row, "met": met(row)} for row in self.rows(drift)],
+        }
+        text = json.dumps(_rounded(result), indent=1) + "\n"
+        (out / f"{self.name}.json").write_text(text, encoding="utf-8")
 
 
 def write_summary(out: pathlib.Path) -> None:

@@ -1,7 +1,7 @@
 """Two runs side by side: which numbers agree within the spreads that both state.
 
-The spread within a run does not show what sets whole runs apart, such as how memory is laid out or
-what the processor's clock does; `DRIFT` allows for that.
+A full run states spreads that take in its drift (``visits.py``). A quick one visits each section
+once and has seen no drift, so more of its numbers may differ from those of the next run.
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks import Row
-from benchmarks.tables import number, range_of
-
-DRIFT = 0.1  # share by which each end of a range may be off from run to run
+from benchmarks.tables import number
 
 
 def agree(old: Row, new: Row) -> bool | None:
-    """Tell whether two measurements of one thing agree: their ranges meet, give or take DRIFT.
+    """Tell whether two measurements of one thing agree: the ranges that they state meet.
 
     None: no telling, for one of them states no spread or was not measured.
     """
-    before, after = range_of(old), range_of(new)
+    before, after = old.get("ratio_range"), new.get("ratio_range")
     if before is None or after is None or "missing" in old or "missing" in new:
         return None
-    ranges = [(low - DRIFT * abs(low), high + DRIFT * abs(high)) for low, high in (before, after)]
-    return max(low for low, _ in ranges) <= min(high for _, high in ranges)
+    return bool(max(before[0], after[0]) <= min(before[1], after[1]))
 
 
 def load(folder: pathlib.Path) -> dict[str, dict[str, Any]]:
@@ -63,6 +60,6 @@ def report(
 
 
 def _with_range(row: Row) -> str:
-    spread = range_of(row)
+    spread = row.get("ratio_range")
     between = f" ({number(spread[0])} .. {number(spread[1])})" if spread else ""
     return number(row["ratio"]) + between

@@ -13,7 +13,7 @@ from zonodpp import ProjectionDPP, sample
 
 
 def run(quick: bool) -> list[Row]:
-    return [*threads(quick), *hundred_chains(quick)]
+    return threads(quick)
 
 
 def k10() -> ProjectionDPP:
@@ -38,21 +38,20 @@ def threads(quick: bool) -> list[Row]:
         draws = draws // 4 if quick else draws
         call = partial(sample, k10(), draws, thin=thin, chains=8, rng=SEED, **options)
         jobs = {f"{w} thread": Job(partial(call, workers=w), 1) for w in (1, 2)}
-        seconds = interleaved(jobs, repeats=2 if quick else 5)
+        seconds = interleaved(jobs, repeats=2 if quick else 3)
         what = f"K10, {name}: one thread over two"
         rows.append({"what": what, "floor": 1.7, **compare(seconds, "1 thread", "2 thread")})
     return rows
 
 
-def hundred_chains(quick: bool) -> list[Row]:
+def once(quick: bool) -> list[Row]:
     rows = []
     steps = 2_000 if quick else 50_000
     for name, options in METHODS.items():
-        target, seconds = k10(), []
-        for _ in range(1 if quick else 2):
-            begun = time.perf_counter()
-            samples = sample(target, steps, chains=100, rng=SEED, **options)
-            seconds.append(time.perf_counter() - begun)
+        target = k10()
+        begun = time.perf_counter()
+        samples = sample(target, steps, chains=100, rng=SEED, **options)
+        seconds = [time.perf_counter() - begun]
         what = f"K10, {name}: seconds for 100 chains of {steps:,} steps"
         rows.append(
             {

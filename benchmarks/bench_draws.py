@@ -58,7 +58,7 @@ def point(axis: str, n: int, r: int, foreseen: dict[str, float], quick: bool) ->
             jobs[mode] = Job(partial(call, many), many)
     # A second of ours would do; slow peers are timed twice, after a first call that warms up.
     slow = max((foreseen[mode] for mode in modes), default=0.0) > limit / 10
-    seconds = interleaved(jobs, repeats=2 if quick or slow else 5)
+    seconds = interleaved(jobs, repeats=2 if quick or slow else 3)
     at = {"axis": axis, "n": n, "r": r}
     micro = measured([1e6 * s for s in seconds[OURS]], "us")
     rows = [{"what": f"{n:,} items, r = {r}: our draw ({axis})", **at, "method": OURS, **micro}]

@@ -67,10 +67,10 @@ def run(quick: bool) -> list[Row]:
         }
         slice_s = 0.02 if quick else 0.15
         jobs = {k: chains[k].job(max(1, int(slice_s * 1e6 / COSTS[name][k]))) for k in chains}
-        seconds = interleaved(jobs, repeats=2 if quick else 7)
+        seconds = interleaved(jobs, repeats=2 if quick else 3)
         worth = {}
         for kind in kinds:
-            steps = int((0.12 if quick else 3.0) * 1e6 / COSTS[name][kind])
+            steps = int((0.12 if quick else 1.2) * 1e6 / COSTS[name][kind])
             most = 200_000 if quick else 2_000_000
             worth[kind] = worth_of(target, kind, triplets, min(steps, most))
         rows += [figure(name, kind, seconds[kind], worth[kind]) for kind in kinds]

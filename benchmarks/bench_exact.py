@@ -53,7 +53,7 @@ def against_dppy(quick: bool) -> list[Row]:
                 "dppy": Job(lambda p=process, s=state, k=theirs: dppy_draws(p, s, k), theirs),
                 "zonodpp": draws_of(ProjectionDPP(A), ours // 5 if quick else ours),
             },
-            repeats=3 if quick else 5,
+            repeats=3,
         )
         rows.append({"what": what, "floor": floor, **compare(seconds, "dppy", "zonodpp")})
     return rows
@@ -77,7 +77,7 @@ def whatever_n(quick: bool) -> list[Row]:
             f"{n:,}": draws_of(ProjectionDPP(rng.standard_normal((R, n))), count)
             for n in (few, many)
         },
-        repeats=3 if quick else 5,
+        repeats=3,
     )
     what = f"r = {R}: a draw among {many:,} items over one among {few:,}"
     return [{"what": what, "at_most": 1.5, **compare(seconds, f"{many:,}", f"{few:,}")}]
@@ -96,7 +96,7 @@ def set_up(quick: bool) -> list[Row]:
         gram = (lambda M=matrix: M @ M.T) if name == "A" else (lambda M=matrix: M.T @ M)
         seconds = interleaved(
             {"set-up": Job(lambda M=matrix, f=make: exact.prepare(f(M))), "Gram matrix": Job(gram)},
-            repeats=3 if quick else 9,
+            repeats=3 if quick else 5,
         )
         what = f"{name} of {shape[0]:,} x {shape[1]:,}: set-up over one Gram matrix"
         rows.append({"what": what, "at_most": 4.0, **compare(seconds, "set-up", "Gram matrix")})

@@ -52,7 +52,7 @@ def against_dppy(quick: bool) -> list[Row]:
             dppy.basis_exchange_sampler, target.kernel(), start, THEIR_STEPS, random_state=SEED
         )
         jobs = {"dppy": Job(theirs, THEIR_STEPS), "zonodpp": steps_of(target, "barker", start)}
-        seconds = interleaved(jobs, repeats=3 if quick else 9)
+        seconds = interleaved(jobs, repeats=3 if quick else 5)
         rows.append({"what": what, "floor": 100.0, **compare(seconds, "dppy", "zonodpp")})
     return rows
 
@@ -75,7 +75,7 @@ def effective_draws(quick: bool) -> list[Row]:
         triplets = [rng.choice(draw, 3, replace=False) for draw in draws]
         seconds = interleaved(
             {r: steps_of(target, r, draws[0], triplets[:1]) for r in ("heat-bath", "barker")},
-            repeats=3 if quick else 15,
+            repeats=3 if quick else 8,
         )
         faster = compare(seconds, "barker", "heat-bath")
         worth = {rule: ess_per_step(arviz, target, rule, triplets, quick) for rule in seconds}

@@ -42,7 +42,7 @@ def curve(axis: str, points: list[tuple[int, int]], quick: bool) -> list[Row]:
         for name, options in METHODS.items():
             chain = Chain(target, **options)
             jobs[name] = chain.job(steps_for(chain))
-        for name, seconds in interleaved(jobs, repeats=2 if quick else 5).items():
+        for name, seconds in interleaved(jobs, repeats=2 if quick else 3).items():
             times[name].append(seconds)
     fixed = f"r = {points[0][1]}" if axis == "n" else f"n = {points[0][0]}"
     sizes = [point[0 if axis == "n" else 1] for point in points]

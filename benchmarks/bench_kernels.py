@@ -39,7 +39,7 @@ def run(quick: bool) -> list[Row]:
         # Enough steps that calling the compiled code does not count.
         steps = {"zonotope": 4e8 / (r * n) ** 1.6, "heat-bath": 5e4, "exact": 1e7 / r**3}
         jobs |= {f"{k} step": chain.job(int(steps[k])) for k, chain in chains.items()}
-        seconds = interleaved(jobs, repeats=3 if quick else 9)
+        seconds = interleaved(jobs, repeats=3 if quick else 5)
         rows += [figure(size, k, kernels[k], seconds[k], limits) for k in kernels]
         for method, chain in chains.items():
             whole = median_ns(seconds[f"{method} step"])

@@ -6,12 +6,11 @@ kernel, as it is usually written.
 
 from __future__ import annotations
 
-import statistics
 from functools import partial
 
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved
+from benchmarks import Job, Row, compare, interleaved, measured
 from zonodpp import DPP, ProjectionDPP, find_map
 from zonodpp.features import rp_cholesky
 
@@ -29,14 +28,13 @@ def large(quick: bool) -> list[Row]:
     target = DPP.from_features(np.random.default_rng(SEED).normal(size=(n, 50)))
     call = partial(find_map, target, k=100, ridge=RIDGE)
     jobs = {"greedy": Job(partial(call, swaps=False)), "exchanges": Job(call)}
-    seconds = interleaved(jobs, repeats=2 if quick else 3)
+    seconds = interleaved(jobs, repeats=2)
     found = {"greedy": call(swaps=False), "exchanges": call()}
     return [
         {
             "what": f"k = 100 of {n:,}, 50 features, ridge: seconds, {name}",
-            "ratio": statistics.median(seconds[name]),
+            **measured(seconds[name], "s"),
             "at_most": at_most,
-            "seconds_range": [min(seconds[name]), max(seconds[name])],
             "log_det": found[name].log_weight,
             "swaps": found[name].swaps,
         }
@@ -68,7 +66,7 @@ def against_columns(quick: bool) -> list[Row]:
         "columns": Job(partial(greedy_by_columns, Phi, 100, RIDGE)),
         "zonodpp": Job(partial(find_map, target, k=100, ridge=RIDGE, swaps=False)),
     }
-    seconds = interleaved(jobs, repeats=2 if quick else 3)
+    seconds = interleaved(jobs, repeats=2)
     ours = find_map(target, k=100, ridge=RIDGE, swaps=False).subset
     what = f"k = 100 of {n:,}: greedy by columns of the kernel over ours"
     return [
@@ -88,12 +86,11 @@ def landmarks(quick: bool) -> list[Row]:
     def pick() -> None:
         find_map(ProjectionDPP.from_features(rp_cholesky(X, 50, rng=SEED)))
 
-    seconds = interleaved({"landmarks": Job(pick)}, repeats=2 if quick else 3)["landmarks"]
+    seconds = interleaved({"landmarks": Job(pick)}, repeats=2)["landmarks"]
     return [
         {
             "what": f"50 landmarks of {n:,} points: seconds, kernel to MAP",
-            "ratio": statistics.median(seconds),
+            **measured(seconds, "s"),
             "at_most": 30.0,
-            "seconds_range": [min(seconds), max(seconds)],
         }
     ]

@@ -12,15 +12,16 @@ import tracemalloc
 from functools import partial
 from typing import Any
 
-from benchmarks import SEED, Job, Row, interleaved, left_out, measured
+from benchmarks import SEED, Row, left_out, measured
 from benchmarks.workloads import NAMES, targets
 from zonodpp import sample
 
 FIRST_DRAW = (
     "import numpy as np; from zonodpp import ProjectionDPP, sample; "
     "A = np.random.default_rng(0).normal(size=(9, 45)); "
-    "sample(ProjectionDPP(A), 1, method='{method}', rng=0)"
+    "sample(ProjectionDPP(A), 1, method='{method}', rng=0); "
 )
+SAY = "print('x', flush=True)"
 # What numba takes by itself: the first call of a sum that was compiled before.
 SUM = """
 import numba, numpy as np
@@ -41,52 +42,64 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def run(quick: bool) -> list[Row]:
-    return [*processes(quick), *cold(quick), *memory(quick)]
+    return [*processes(quick), *memory(quick)]
 
 
-def start_process(*arguments: str, cache: str | None = None) -> None:
+def new_process(*arguments: str, cache: str | None = None) -> tuple[float, float]:
+    """Return the seconds until the process says a word, and until it has ended."""
     env = dict(os.environ)
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the sources anew
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = cache
-    subprocess.run([sys.executable, *arguments], check=True, env=env, stdout=subprocess.DEVNULL)
+    begun = time.perf_counter()
+    with subprocess.Popen([sys.executable, *arguments], env=env, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        said = child.stdout.read(1)
+        answered = time.perf_counter() - begun
+        child.stdout.read()
+    if child.returncode or not said:
+        raise RuntimeError(f"python {' '.join(arguments)}: exit code {child.returncode}")
+    return answered, time.perf_counter() - begun
 
 
 def processes(quick: bool) -> list[Row]:
     """Time new processes, in turn; all have compiled code on disk."""
-    jobs = {
-        "python alone": Job(partial(start_process, "-c", "pass")),
-        "import numpy": Job(partial(start_process, "-c", "import numpy")),
-        "import zonodpp": Job(partial(start_process, "-c", "import zonodpp")),
-        "zonodpp --help": Job(partial(start_process, "-m", "zonodpp", "--help")),
+    draw = "first draw, {}, warm cache"
+    commands = {
+        "python alone": ("-c", SAY),
+        "import numpy": ("-c", "import numpy; " + SAY),
+        "import zonodpp": ("-c", "import zonodpp; " + SAY),
+        "zonodpp --help": ("-m", "zonodpp", "--help"),
     }
     for method in ("exact", "zonotope"):
-        script = FIRST_DRAW.format(method=method)
-        jobs[f"first draw, {method}, warm cache"] = Job(partial(start_process, "-c", script))
+        commands[draw.format(method)] = ("-c", FIRST_DRAW.format(method=method) + SAY)
+    seconds: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         script = pathlib.Path(folder) / "add_up.py"  # numba caches functions of files alone
-        script.write_text(SUM, encoding="utf-8")
-        jobs["first call, a sum by numba, warm cache"] = Job(partial(start_process, str(script)))
-        timings = interleaved(jobs, repeats=2 if quick else 7)
-    promises = {"import zonodpp": 1.0, "first draw, zonotope, warm cache": 1.0}
+        script.write_text(SUM + SAY, encoding="utf-8")
+        commands["first call, a sum by numba, warm cache"] = (str(script),)
+        for repeat in range(3 if quick else 5):
+            for name, arguments in commands.items():
+                answered, ended = new_process(*arguments)
+                if repeat:  # the first fills caches
+                    seconds.setdefault(name, []).append(answered)
+                    seconds.setdefault(f"{name}, to its end", []).append(ended)
+    promises = {"import zonodpp": 1.0, draw.format("zonotope"): 1.0}
     rows = []
-    for name, seconds in timings.items():
-        row = {"what": f"new process: {name}", **measured(seconds, "s")}
+    for name in (*commands, f"{draw.format('zonotope')}, to its end"):
+        row = {"what": f"new process: {name}", **measured(seconds[name], "s")}
         rows.append({**row, "at_most": promises[name]} if name in promises else row)
     return rows
 
 
-def cold(quick: bool) -> list[Row]:
+def once(quick: bool) -> list[Row]:
     """Time a first draw that has to compile everything."""
     what = "new process: first draw, zonotope, cold cache"
     if quick:
         return [left_out(what, "a quick run does not compile anew")]
-    seconds = []
-    for _ in range(2):
-        with tempfile.TemporaryDirectory() as folder:
-            begun = time.perf_counter()
-            start_process("-c", FIRST_DRAW.format(method="zonotope"), cache=folder)
-            seconds.append(time.perf_counter() - begun)
+    with tempfile.TemporaryDirectory() as folder:
+        script = FIRST_DRAW.format(method="zonotope") + SAY
+        seconds = [new_process("-c", script, cache=folder)[0]]
     return [{"what": what, **measured(seconds, "s"), "at_most": 20.0}]
 
 

@@ -27,7 +27,7 @@ FLOORS = {
 
 
 def run(quick: bool) -> list[Row]:
-    return [*small_grid(3 if quick else 9), *large_grid(300 if quick else 1000, quick)]
+    return [*small_grid(3 if quick else 5), *large_grid(300 if quick else 1000, quick)]
 
 
 def small_grid(repeats: int) -> list[Row]:
@@ -82,7 +82,7 @@ def large_grid(k: int, quick: bool) -> list[Row]:
     sample(ProjectionDPP.from_graph(grid(10)), 1, method="trees")
     matrix = grid(k)
     set_up, drawing = [], []
-    for seed in range(2 if quick else 5):
+    for seed in range(2 if quick else 3):
         begun = time.perf_counter()
         target = ProjectionDPP.from_graph(matrix)
         ready = time.perf_counter()

@@ -30,7 +30,7 @@ def against_sums(quick: bool) -> list[Row]:
         estimate = partial(estimate_volume, A, rel_error=0.01, rng=SEED)
         sums = partial(Zonotope(A).volume, "exact")
         jobs = {"sum over bases": Job(sums), "estimate": Job(estimate)}
-        seconds = interleaved(jobs, repeats=2 if quick else 5)
+        seconds = interleaved(jobs, repeats=2 if quick else 3)
         found, true = estimate(), float(sums().value)
         rows.append(
             {
@@ -58,7 +58,7 @@ def estimates(quick: bool) -> list[Row]:
         ("clustered 20 x 200", centres + 0.1 * rng.normal(size=(20, 200)), 0.03, 10.0),
     ]
     if not quick:
-        return [measure(*case, repeats=5) for case in cases]
+        return [measure(*case, repeats=3) for case in cases]
     rows = [measure(*case, repeats=2) for case in cases if case[0] != SLOW]
     return [*rows, left_out(SLOW, "a quick run leaves it out")]
 

@@ -33,7 +33,7 @@ def run(quick: bool) -> list[Row]:
             zonotope = Zonotope(A, c=c, solver=solver)
             jobs[f"{solver} tile"] = Job(partial(tiles, zonotope, points), len(points))
             jobs[f"{solver} chord"] = Job(partial(chords, zonotope, lines), len(lines))
-        seconds = interleaved(jobs, repeats=2 if quick else 5)
+        seconds = interleaved(jobs, repeats=2 if quick else 3)
         for solver, (label, module) in SOLVERS.items():
             for kind in ("tile", "chord"):
                 what = f"{name}: {kind} by {label} over ours"

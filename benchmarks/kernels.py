@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks import SEED
 from benchmarks.limits import Count
-from zonodpp._jit import jit, lean
-from zonodpp.columns import Floats, Integers, frozen
+from zonodpp._jit import VECTOR, jit, lean
+from zonodpp.columns import Floats, Integers
 from zonodpp.samplers import exact, exchange
 from zonodpp.samplers.exchange_tableau import Basis, Items
 from zonodpp.samplers.exchange_tableau import Scratch as ExchangeScratch
@@ -295,9 +295,10 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
 def exact_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of a rejection draw."""
     r = target.r
-    W = frozen(np.linalg.qr(np.random.default_rng(SEED).standard_normal((r, r)))[0])
-    columns = np.random.default_rng(SEED).standard_normal((r, r))
-    N, c, row = np.empty((r, r)), np.empty(r), np.empty(r)
+    fill = ((0, 0), (0, -r % VECTOR))  # as the sampler does
+    W = np.pad(np.linalg.qr(np.random.default_rng(SEED).standard_normal((r, r)))[0], fill)
+    columns = np.pad(np.random.default_rng(SEED).standard_normal((r, r)), fill)
+    N, c, row = np.empty_like(W), np.empty(r), np.empty(W.shape[1])
     left = np.arange(1, r + 1)  # rows left; one out of r / left proposals is accepted
     tries = np.maximum(np.rint(r / left - 1).astype(np.int64), 0)
     rejected, accepted = (tries * left).sum() * r / tries.sum(), left.mean() * r

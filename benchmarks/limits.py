@@ -97,7 +97,7 @@ def measure_limits(quick: bool) -> tuple[dict[str, float], list[Row]]:
         job = Job(partial(update, whole, 1.0, repeats), float(size * repeats))
         kinds[f"stores {level}"] = (job, "GB/s")
     # Rounds that were disturbed say nothing about a limit: the best one counts.
-    seconds = interleaved({k: job for k, (job, _) in kinds.items()}, repeats=5 if quick else 9)
+    seconds = interleaved({k: job for k, (job, _) in kinds.items()}, repeats=5)
     limits = {name: 1e-9 / min(seconds[name]) for name in kinds}
     rows = []
     for name, (_, unit) in kinds.items():

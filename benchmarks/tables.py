@@ -15,17 +15,15 @@ PICTURES = {
     "kernels": "Kernels beside the machine's limits",
 }
 
+_DRIFT = (
+    "Drift: visits to one row, in processes of their own and minutes apart, differ by at most "
+    "{:.0%} in 95% of the rows. Spreads take it in."
+)
+
 
 def unit_of(row: Row) -> str:
     """Return the unit of a row's number: nothing for a ratio."""
-    if "unit" in row:
-        return str(row["unit"])
-    return "s" if "seconds_range" in row else ""
-
-
-def range_of(row: Row) -> list[float] | None:
-    """Return the spread that a row states, or None."""
-    return row.get("ratio_range") or row.get("seconds_range")
+    return str(row.get("unit", ""))
 
 
 def number(value: float) -> str:
@@ -55,7 +53,7 @@ def line(row: Row) -> str:
     """Write a row for a terminal."""
     if "missing" in row:
         return f"{row['what']:<72}  not measured: {row['missing']}"
-    spread = range_of(row)
+    spread = row.get("ratio_range")
     between = f"{number(spread[0])} .. {number(spread[1])}" if spread else ""
     value = f"{number(row['ratio'])} {unit_of(row)}".strip()
     return f"{row['what']:<72} {value:>13} {between:>20} {promise(row):>9}  {verdict(row)}".rstrip()
@@ -109,17 +107,21 @@ def _runs(results: Mapping[str, dict[str, Any]]) -> list[str]:
     for place, versions in places.items():
         named = ", ".join(f"{k} {v}" for k, v in versions.items() if v)
         lines += [f"{place}; {named}.", ""]
-    lines += ["| section | seconds | load | BLAS threads | seed | date | sizes |"]
-    lines += ["|---|---|---|---|---|---|---|"]
+    drifts = {result["drift"] for result in results.values() if result.get("drift")}
+    if drifts:
+        lines += [f"{_DRIFT.format(max(drifts))}", ""]
+    lines += ["| section | visits | seconds | load | BLAS threads | seed | date | sizes |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
     for name, result in results.items():
         place = result["environment"]
         cells = [
-            *(name, number(result["seconds"]), place["load"], place["blas_threads"]),
+            *(name, result.get("visits", 1), number(result["seconds"])),
+            *(place["load"], place["blas_threads"]),
             *(result["seed"], result["date"], "quick" if result["quick"] else "full"),
         ]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     total = sum(result["seconds"] for result in results.values())
-    return [*lines, f"| all | {number(total)} | | | | | |"]
+    return [*lines, f"| all | | {number(total)} | | | | | |"]
 
 
 def _table(rows: list[tuple[str, Row]], columns: tuple[str, ...]) -> list[str]:
@@ -129,7 +131,7 @@ def _table(rows: list[tuple[str, Row]], columns: tuple[str, ...]) -> list[str]:
     for name, row in rows:
         cells = []
         for column in columns:
-            spread = range_of(row)
+            spread = row.get("ratio_range")
             cells.append(
                 {
                     "ratio": lambda r=row: (

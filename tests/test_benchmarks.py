@@ -20,6 +20,7 @@ from benchmarks import (
     missing,
     peer,
     tables,
+    visits,
 )
 from benchmarks.__main__ import main, names
 from benchmarks.algorithm5 import LinprogOracle, hit_and_run
@@ -122,13 +123,12 @@ def test_exponent_wants_three_sizes():
     ("old", "new", "verdict"),
     [
         (row(10, 9, 11), row(11.5, 10.5, 13), True),
-        (row(10, 9, 11), row(13, 12, 14), True),
-        (row(10, 9, 11), row(15, 14, 16), False),
-        (row(15, 14, 16), row(10, 9, 11), False),
+        (row(10, 9, 11), row(12, 11, 13), True),
+        (row(10, 9, 11), row(13, 12, 14), False),
+        (row(13, 12, 14), row(10, 9, 11), False),
         (row(-0.1, -0.2, -0.05), row(0.1, 0.05, 0.2), False),
         (row(10, 9, 11), row(10), None),
         (row(10, 9, 11), missing("peer over ours", "dppy"), None),
-        ({"what": "a", "ratio": 1.0, "seconds_range": [0.9, 1.1]}, row(1.2, 1.1, 1.3), True),
     ],
 )
 def test_agreement_of_two_runs(old, new, verdict):
@@ -160,6 +160,61 @@ def test_compare_on_the_command_line(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["no-such-benchmark"])
     assert "no benchmark no-such-benchmark; there are" in capsys.readouterr().err
+
+
+def test_visits_become_one_row():
+    first = row(10.0, 9.0, 11.0, repeats=3, workload="K10", microseconds={"a": 1.0, "b": 3.0})
+    second = row(12.0, 11.5, 13.0, repeats=3, workload="K10", microseconds={"a": 2.0, "b": 3.0})
+    [found] = visits.merge([[first], [second]])
+    assert found["ratio"] == 11.0
+    assert found["ratio_range"] == [9.0, 13.0]
+    assert found["visits"] == [10.0, 12.0]
+    assert found["repeats"] == 6
+    assert found["microseconds"] == {"a": 1.5, "b": 3.0}
+    assert found["workload"] == "K10"
+
+
+def test_rows_that_cannot_be_merged_stay_as_they_are():
+    only_once = {**row(1.0), "what": "seeds alone"}
+    absent = missing("theirs", "dppy")
+    worst = [{**row(share), "what": "worst", "unit": f"({k})"} for share, k in ((0.4, 1), (0.5, 2))]
+    found = visits.merge([[only_once, absent, worst[0]], [absent, worst[1]]])
+    assert found == [only_once, absent, worst[0]]
+
+
+def test_drift_is_taken_into_the_spread():
+    # 99 rows whose visits agree to 2%, and one that was disturbed.
+    rows = [row(1.0, 1.0, 1.0, repeats=4, visits=[1.0, 1.02]) for _ in range(99)]
+    rows.append(row(1.0, 1.0, 2.0, repeats=4, visits=[1.0, 2.0]))
+    by = visits.drift(rows)
+    assert by == pytest.approx(0.02)
+    assert visits.widened(row(10.0, 9.0, 11.0, repeats=4), by)["ratio_range"] == pytest.approx(
+        [9.0 / 1.02, 11.0 * 1.02]
+    )
+    exponent = row(1.0, 0.9, 1.1, stderr=0.05)
+    assert visits.widened(exponent, by) == exponent
+    assert visits.drift([row(1.0), row(1.0, 0.9, 1.1, repeats=2)]) == 0.0
+
+
+def test_runs_that_drift_agree_within_what_they_state():
+    rng = np.random.default_rng(0)
+
+    def one_run(truth, noise=0.01, drift=0.05):
+        seen = []
+        for _ in range(2):
+            shifts = rng.normal(scale=drift, size=len(truth))
+            values = (
+                np.exp(shifts[:, None] + rng.normal(scale=noise, size=(len(truth), 3)))
+                * (truth[:, None])
+            )
+            seen.append([{"what": str(k), **measured(list(v))} for k, v in enumerate(values)])
+        rows = visits.merge(seen)
+        return [visits.widened(found, visits.drift(rows)) for found in rows]
+
+    truth = np.logspace(0, 4, 250)
+    old, new, other = one_run(truth), one_run(truth), one_run(1.6 * truth)
+    assert sum(not agreement.agree(a, b) for a, b in zip(old, new, strict=True)) == 0
+    assert sum(not agreement.agree(a, b) for a, b in zip(old, other, strict=True)) > 200
 
 
 def test_every_section_is_found():

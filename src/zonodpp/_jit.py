@@ -10,6 +10,8 @@ from typing import Any
 import numba
 from numba.core import event
 
+VECTOR = 4  # numbers in a vector register: loops of so many, or a multiple, waste nothing
+
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     # Sums may be re-associated and fused so that reductions vectorise; nothing is assumed about

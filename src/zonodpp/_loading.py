@@ -12,7 +12,8 @@ def without_collection() -> Iterator[None]:
     """Let no garbage be collected meanwhile.
 
     To load SciPy, numba and compiled code makes very many objects that all stay. Looking through
-    them again and again would be a tenth of the time to the first draw.
+    them again and again would be a tenth of the time to the first draw; so they go straight to the
+    oldest generation, where the next full collection finds them.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -20,4 +21,7 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            if gc.get_freeze_count() == 0:  # else the caller has frozen objects, and wants them so
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

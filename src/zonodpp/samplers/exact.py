@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from zonodpp._jit import jit
+from zonodpp._jit import VECTOR, jit
 from zonodpp.columns import Columns, Floats, Integers, columns_of, frozen
 from zonodpp.gram import DenseGram, column_chunks
 from zonodpp.inputs import one_of
@@ -242,15 +242,16 @@ def draw_by_rejection(
     r = W.shape[0]
     dense = columns.dense
     sparse = dense.shape[0] == 0
-    N = np.empty((r, r))
+    width = r + -r % VECTOR  # zeros fill rows up to whole vectors
+    N = np.zeros((r, width))
     c = np.empty(r)
-    row = np.empty(r)
-    fetched = np.empty((BATCH, r))
+    row = np.empty(width)
+    fetched = np.zeros((BATCH, width))
     h = head[0]
     if not sparse:
         fetch(dense, pending, h, fetched)
     for k in range(subsets.shape[0]):
-        N[:] = W
+        N[:, :r] = W
         for m in range(r, 0, -1):
             while True:
                 if h == BATCH:

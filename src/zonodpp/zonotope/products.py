@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._jit import inlined
+from zonodpp._jit import VECTOR, inlined
 from zonodpp.columns import Columns, Floats, columns_of, frozen
 
-VECTOR = 4  # loops over a multiple of so many items leave no rest to do one by one
 SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
 
 

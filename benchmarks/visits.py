@@ -1,0 +1,97 @@
+"""A section measured in visits: each in a process of its own, minutes apart, then made one.
+
+What sets whole runs apart, such as how memory is laid out or what the processor's clock and the
+neighbours do, shows between visits and not within one. So spreads take in all visits, and the
+drift between them: how far two visits to one row differ, in nearly all rows of the run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Row, missing
+
+NEARLY_ALL = 0.95
+
+
+def visit(name: str, quick: bool, first: bool) -> tuple[list[Row], int | None]:
+    """Measure a section, on the first visit also what is dear to set up; return rows and seed."""
+    try:
+        module = importlib.import_module(f"benchmarks.bench_{name}")
+        rows = module.run(quick)
+        if first and hasattr(module, "once"):
+            rows = [*module.once(quick), *rows]
+        return rows, getattr(module, "SEED", None)
+    except ModuleNotFoundError as error:  # what the section cannot do without
+        return [missing(f"all of section {name}", str(error.name))], None
+
+
+def merge(visits: Sequence[Sequence[Row]]) -> list[Row]:
+    """Make one row of all visits to it: numbers are means, the spread takes in all visits.
+
+    The middles of the visits stay in the row. A row that was visited once stays as it is, and so
+    does one whose words differ from visit to visit.
+    """
+    return [_merged([_find(rows, row) for rows in visits]) for row in visits[0]]
+
+
+def drift(rows: Iterable[Row]) -> float:
+    """Return by which factor, less one, visits to one row differ in nearly all rows."""
+    apart = [
+        math.log(max(row["visits"]) / min(row["visits"]))
+        for row in rows
+        if "repeats" in row and len(row.get("visits", ())) > 1 and min(row["visits"]) > 0
+    ]
+    return math.expm1(float(np.quantile(apart, NEARLY_ALL))) if apart else 0.0
+
+
+def widened(row: Row, by: float) -> Row:
+    """Return the row with the drift taken into the spread that it states, if it was timed.
+
+    Exponents have spreads from a regression, in which a factor on all times has no part.
+    """
+    if "repeats" not in row:
+        return row
+    low, high = row["ratio_range"]
+    return {**row, "ratio_range": [low / (1 + by), high * (1 + by)]}
+
+
+def _find(rows: Sequence[Row], like: Row) -> Row | None:
+    return next((row for row in rows if row["what"] == like["what"]), None)
+
+
+def _merged(visits: Sequence[Row | None]) -> Row:
+    rows = [row for row in visits if row is not None]
+    first = rows[0]
+    if any(row.get("missing") != first.get("missing") for row in rows) or any(
+        row.get("unit") != first.get("unit") for row in rows
+    ):
+        return first
+    if len(rows) < 2 or "missing" in first:
+        return first
+    found = {key: _mean([row[key] for row in rows]) for key in first}
+    found["visits"] = [row["ratio"] for row in rows]
+    ends = [end for row in rows for end in row.get("ratio_range", [row["ratio"]])]
+    found["ratio_range"] = [min(ends), max(ends)]
+    if "repeats" in first:
+        found["repeats"] = sum(row["repeats"] for row in rows)
+    return found
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    """Return the mean, entry by entry; of what is no number, or does not differ, the first."""
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    if isinstance(first, Mapping):
+        shared = [key for key in first if all(key in value for value in values)]
+        return {key: _mean([value[key] for value in values]) for key in shared}
+    if isinstance(first, list | tuple):
+        return [_mean(parts) for parts in zip(*values, strict=True)]
+    return statistics.fmean(values) if isinstance(first, int | float) else first

@@ -1,0 +1,46 @@
+"""What diverse means, and the walk behind it: the picture at the top of the README.
+
+Writes docs/images/diverse.png.
+"""
+
+import pathlib
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from zonodpp import KDPP, Zonotope, sample
+from zonodpp.features import rp_cholesky
+from zonodpp.plotting import hit_and_run_step
+
+rng = np.random.default_rng(7)
+X = rng.random((3000, 2))
+law = KDPP.from_features(rp_cholesky(X, 300, gamma=60.0, rng=0), k=60)
+picks = {
+    "60 of 3,000 at random": rng.choice(3000, 60, replace=False),
+    "60 of 3,000, diverse: KDPP": sample(law, 1, rng=1).subsets[0, 0],
+}
+
+figure, panels = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
+for panel, (title, subset) in zip(panels[:2], picks.items(), strict=True):
+    panel.scatter(*X.T, s=2, color="0.85")
+    panel.scatter(*X[subset].T, s=34, color="#2a788e", edgecolor="white", linewidth=0.7)
+    panel.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=(0, 1), ylim=(0, 1))
+
+angles = np.linspace(0.15, 2.9, 7)
+lengths = np.array([1.0, 0.6, 1.3, 0.8, 1.1, 0.7, 1.0])
+zonotope = Zonotope(lengths * [np.cos(angles), np.sin(angles)], rng=3)
+centre = lengths @ np.column_stack([np.cos(angles), np.sin(angles)]) / 2
+hit_and_run_step(
+    zonotope, centre - [0.4, 0.6], [1.0, 0.55], panels[2], proposal=1.1, names=False, colorbar=False
+)
+panels[2].set(title="one step of zonotope hit-and-run", xticks=[], yticks=[], xlabel="", ylabel="")
+for side in panels[2].spines.values():
+    side.set_visible(False)
+
+path = pathlib.Path(__file__).parents[1] / "docs" / "images" / "diverse.png"
+figure.savefig(path, dpi=110)
+print(f"wrote docs/images/{path.name}")
