@@ -75,7 +75,7 @@ def effective_draws(quick: bool) -> list[Row]:
         triplets = [rng.choice(draw, 3, replace=False) for draw in draws]
         seconds = interleaved(
             {r: steps_of(target, r, draws[0], triplets[:1]) for r in ("heat-bath", "barker")},
-            repeats=3 if quick else 8,
+            repeats=6 if quick else 8,
         )
         faster = compare(seconds, "barker", "heat-bath")
         worth = {rule: ess_per_step(arviz, target, rule, triplets, quick) for rule in seconds}
@@ -98,7 +98,7 @@ def ess_per_step(
     arviz: Any, target: ProjectionDPP, rule: str, triplets: list[Any], quick: bool
 ) -> Any:
     """Effective draws a step of each triplet's indicator."""
-    steps = (400_000 if quick else 2_000_000) // (1 if rule == "barker" else 4)
+    steps = (1_000_000 if quick else 2_000_000) // (1 if rule == "barker" else 4)
     run = sample(
         target, steps, method="exchange", rule=rule, burn_in=10_000, track=triplets, rng=SEED
     )

@@ -21,10 +21,10 @@ X = rng.random((3000, 2))
 law = KDPP.from_features(rp_cholesky(X, 300, gamma=60.0, rng=0), k=60)
 picks = {
     "60 of 3,000 at random": rng.choice(3000, 60, replace=False),
-    "60 of 3,000, diverse: KDPP": sample(law, 1, rng=1).subsets[0, 0],
+    "60 of 3,000, diverse: KDPP": sample(law, 1, rng=4).subsets[0, 0],
 }
 
-figure, panels = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
+figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for panel, (title, subset) in zip(panels[:2], picks.items(), strict=True):
     panel.scatter(*X.T, s=2, color="0.85")
     panel.scatter(*X[subset].T, s=34, color="#2a788e", edgecolor="white", linewidth=0.7)
@@ -42,5 +42,6 @@ for side in panels[2].spines.values():
     side.set_visible(False)
 
 path = pathlib.Path(__file__).parents[1] / "docs" / "images" / "diverse.png"
+figure.get_layout_engine().set(h_pad=0.08)
 figure.savefig(path, dpi=110)
 print(f"wrote docs/images/{path.name}")
