@@ -47,7 +47,7 @@ def once(quick: bool) -> list[Row]:
     if peer("sklearn") is None:
         return []
     digits = peer("sklearn.datasets").load_digits().data[:1000] / 16
-    cases = [(TUNED_ON, mnist_ones().reshape(1000, -1), 10), ("digits", digits, 8)]
+    cases = [(TUNED_ON, mnist_ones().reshape(1000, -1), 8), ("digits", digits, 8)]
     if quick:
         return [measure(*cases[0][:2], 1, m, 3) for m in (10, 50)]
     return [

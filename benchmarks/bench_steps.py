@@ -54,7 +54,7 @@ def run(quick: bool) -> list[Row]:
     rows = []
     for name in NAMES:
         jobs, absent = jobs_of(name)
-        seconds = interleaved(jobs, repeats=2 if quick else 3)
+        seconds = interleaved(jobs, repeats=2 if quick else 4)
         for their, (label, _) in PEERS.items():
             for our in ("paper", "default"):
                 what = f"{name}: step of {label} over ours, {our}"

@@ -78,14 +78,18 @@ def divide(a: Floats, out: Floats, repeats: int) -> None:
             out[j] = 1.0 / a[j]
 
 
+def flops_job(work: float) -> Job:
+    """Return multiplications and additions out of registers, timed by the flop."""
+    x, out = np.linspace(0.1, 0.9, 512), np.empty(512)
+    repeats = int(work / 128 / 8)
+    return Job(partial(multiply_add, x, out, repeats), 128.0 * x.size * repeats)
+
+
 def measure_limits(quick: bool) -> tuple[dict[str, float], list[Row]]:
     """Return the limits, per nanosecond, and a row for each."""
     work = 2e6 if quick else 1e7
     x, out = np.linspace(0.1, 0.9, 512), np.empty(512)
-    kinds: dict[str, tuple[Job, str]] = {}
-    repeats = int(work / 128 / 8)
-    job = Job(partial(multiply_add, x, out, repeats), 128.0 * x.size * repeats)
-    kinds["flops"] = (job, "Gflop/s")
+    kinds: dict[str, tuple[Job, str]] = {"flops": (flops_job(work), "Gflop/s")}
     repeats = int(work / 512)
     kinds["divisions"] = (Job(partial(divide, x, out, repeats), float(x.size * repeats)), "G/s")
     for level, size in LEVELS.items():

@@ -16,8 +16,9 @@ PICTURES = {
 }
 
 _DRIFT = (
-    "Drift: visits to one row, in processes of their own and minutes apart, differ by at most "
-    "{:.0%} in 95% of the rows. Spreads take it in."
+    "Spreads are the smallest and the largest of all rounds of all visits, each visit in a process "
+    "of its own and minutes apart, and {:.0%} on both sides for drift: by so much the spreads of "
+    "single visits have to be widened to meet in 98% of the rows."
 )
 
 

@@ -1,8 +1,8 @@
 """A section measured in visits: each in a process of its own, minutes apart, then made one.
 
 What sets whole runs apart, such as how memory is laid out or what the processor's clock and the
-neighbours do, shows between visits and not within one. So spreads take in all visits, and the
-drift between them: how far two visits to one row differ, in nearly all rows of the run.
+neighbours do, shows between visits and not within one. So a spread takes in all visits, and beyond
+that the drift: by how much the spreads of two visits miss each other, in nearly all rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import Row, missing
 
-NEARLY_ALL = 0.95
+NEARLY_ALL = 0.98
 
 
 def visit(name: str, quick: bool, first: bool) -> tuple[list[Row], int | None]:
@@ -42,13 +42,16 @@ def merge(visits: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def drift(rows: Iterable[Row]) -> float:
-    """Return by which factor, less one, visits to one row differ in nearly all rows."""
+    """Return by which share the spreads of single visits are to be widened to meet.
+
+    So much, on both sides, that those of any two visits to a row meet in nearly all rows.
+    """
     apart = [
-        math.log(max(row["visits"]) / min(row["visits"]))
-        for row in rows
-        if "repeats" in row and len(row.get("visits", ())) > 1 and min(row["visits"]) > 0
+        max(0.0, math.log(max(low for low, _, _ in found) / min(high for _, _, high in found)))
+        for found in (row.get("visits", ()) for row in rows if "repeats" in row)
+        if len(found) > 1 and min(low for low, _, _ in found) > 0
     ]
-    return math.expm1(float(np.quantile(apart, NEARLY_ALL))) if apart else 0.0
+    return math.expm1(float(np.quantile(apart, NEARLY_ALL)) / 2) if apart else 0.0
 
 
 def widened(row: Row, by: float) -> Row:
@@ -76,12 +79,20 @@ def _merged(visits: Sequence[Row | None]) -> Row:
     if len(rows) < 2 or "missing" in first:
         return first
     found = {key: _mean([row[key] for row in rows]) for key in first}
-    found["visits"] = [row["ratio"] for row in rows]
-    ends = [end for row in rows for end in row.get("ratio_range", [row["ratio"]])]
-    found["ratio_range"] = [min(ends), max(ends)]
+    found["visits"] = [_ends(row) for row in rows]
+    found["ratio_range"] = [
+        min(low for low, _, _ in found["visits"]),
+        max(high for _, _, high in found["visits"]),
+    ]
     if "repeats" in first:
         found["repeats"] = sum(row["repeats"] for row in rows)
     return found
+
+
+def _ends(row: Row) -> list[float]:
+    """Return low end, middle and high end of what one visit states."""
+    low, high = row.get("ratio_range", [row["ratio"], row["ratio"]])
+    return [low, row["ratio"], high]
 
 
 def _mean(values: Sequence[Any]) -> Any:

@@ -168,7 +168,7 @@ def test_visits_become_one_row():
     [found] = visits.merge([[first], [second]])
     assert found["ratio"] == 11.0
     assert found["ratio_range"] == [9.0, 13.0]
-    assert found["visits"] == [10.0, 12.0]
+    assert found["visits"] == [[9.0, 10.0, 11.0], [11.5, 12.0, 13.0]]
     assert found["repeats"] == 6
     assert found["microseconds"] == {"a": 1.5, "b": 3.0}
     assert found["workload"] == "K10"
@@ -183,11 +183,13 @@ def test_rows_that_cannot_be_merged_stay_as_they_are():
 
 
 def test_drift_is_taken_into_the_spread():
-    # 99 rows whose visits agree to 2%, and one that was disturbed.
-    rows = [row(1.0, 1.0, 1.0, repeats=4, visits=[1.0, 1.02]) for _ in range(99)]
-    rows.append(row(1.0, 1.0, 2.0, repeats=4, visits=[1.0, 2.0]))
+    # Rows whose visits miss each other by 4%, some that meet, and one that was disturbed.
+    apart, meeting = [[0.9, 0.95, 1.0], [1.0404, 1.1, 1.2]], [[0.9, 1.0, 1.1], [1.0, 1.1, 1.2]]
+    rows = [row(1.0, 0.9, 1.2, repeats=4, visits=k) for k in 60 * [apart] + 39 * [meeting]]
+    rows.append(row(1.0, 0.9, 2.0, repeats=4, visits=[[0.9, 0.95, 1.0], [1.5, 1.8, 2.0]]))
     by = visits.drift(rows)
     assert by == pytest.approx(0.02)
+    assert visits.drift(rows[60:99]) == 0.0
     assert visits.widened(row(10.0, 9.0, 11.0, repeats=4), by)["ratio_range"] == pytest.approx(
         [9.0 / 1.02, 11.0 * 1.02]
     )
