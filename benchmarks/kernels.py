@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks import SEED
 from benchmarks.limits import Count
 from zonodpp._jit import VECTOR, jit, lean
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers import exact, exchange
 from zonodpp.samplers.exchange_tableau import Basis, Items
 from zonodpp.samplers.exchange_tableau import Scratch as ExchangeScratch

@@ -11,7 +11,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from zonodpp import ProjectionDPP, Samples, checkpoint, sample, storage
+from zonodpp import ProjectionDPP, Samples, sample
+from zonodpp.chains import checkpoint
+from zonodpp.samples import storage
 
 METHODS = {
     "exact": {"method": "exact"},

@@ -123,6 +123,12 @@ def test_reproduce(says, fails, folder):
 def test_bench(says, fails, folder):
     assert "zonotope" in says("bench", "--list").split()
     assert "no benchmark nonsense; there are" in fails("bench", "nonsense")
+    for run, low in (("old", 1.0), ("new", 1.5)):
+        Path(run).mkdir()
+        row = {"what": "a ratio", "ratio": low + 0.5, "ratio_range": [low, low + 1]}
+        Path(run, "made-up.json").write_text(json.dumps({"quick": False, "rows": [row]}))
+    says("bench", "--compare", "old", "--out", "new")  # a process of its own says what it found
+    assert "nowhere" in fails("bench", "--compare", "nowhere")
 
 
 def test_info(says, fails, folder):

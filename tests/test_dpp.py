@@ -12,7 +12,7 @@ from law import p_value
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
 from zonodpp.samplers import alternating, mixture
-from zonodpp.symmetric import log_symmetric, part_probabilities, size_law, taking_chances
+from zonodpp.targets.symmetric import log_symmetric, part_probabilities, size_law, taking_chances
 
 DRAWS = 6000
 

@@ -9,7 +9,7 @@ from cases import graphs, matrices, targets, volume_targets
 from law import assert_law, assert_not_law, enumerate_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.columns import refreeze
+from zonodpp.matrices.columns import refreeze
 from zonodpp.samplers import exchange, exchange_walk
 from zonodpp.samplers.exchange import RULES, prepare
 from zonodpp.samplers.exchange_tableau import Basis, scratch_for

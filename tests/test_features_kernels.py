@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import RBF
 
 from zonodpp import ProjectionDPP
-from zonodpp.dpp import DPP
 from zonodpp.features import (
     median_gamma,
     nystrom,
@@ -20,6 +19,7 @@ from zonodpp.features import (
     rp_cholesky,
     similarity,
 )
+from zonodpp.targets.dpp import DPP
 
 X = np.random.default_rng(0).normal(size=(150, 3))
 K = similarity(X, gamma=0.3)

@@ -13,7 +13,7 @@ import pytest
 from law import assert_law, assert_not_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.columns import frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.samplers import hit_and_run, walk_line
 from zonodpp.zonotope.oracles import HighsOracle
 

@@ -18,7 +18,7 @@ from cases import graphs, targets, volume_targets
 
 from zonodpp import ProjectionDPP, Samples, VolumeSampling, sample
 from zonodpp.diagnostics import from_arviz
-from zonodpp.storage import pack_target, read_arrays, unpack_target, write_arrays
+from zonodpp.samples.storage import pack_target, read_arrays, unpack_target, write_arrays
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ class TestArviz:
             np.testing.assert_array_equal(items.sel(item=2), samples.contains([2]))
 
     def test_too_large(self, wheel, monkeypatch):
-        monkeypatch.setattr("zonodpp.datatree.LARGEST_TREE", 1000)
+        monkeypatch.setattr("zonodpp.samples.datatree.LARGEST_TREE", 1000)
         with pytest.raises(ValueError, match=r"all 8 items .* pass items="):
             wheel.to_arviz()
         assert wheel.to_arviz(items=[0]).posterior["items"].shape == (3, 400, 1)
@@ -371,7 +371,7 @@ class TestBadFiles:
         write_arrays(tmp_path / "a", "checkpoint", {}, {})
         with pytest.raises(ValueError, match="holds checkpoint, not samples"):
             Samples.load(tmp_path / "a")
-        monkeypatch.setattr("zonodpp.storage.FORMAT", 2)
+        monkeypatch.setattr("zonodpp.samples.storage.FORMAT", 2)
         write_arrays(tmp_path / "a", "samples", {}, {})
         monkeypatch.undo()
         with pytest.raises(ValueError, match="has format 2"):

@@ -15,9 +15,9 @@ from cases import targets
 from law import enumerate_law
 
 from zonodpp import ProjectionDPP, sample
-from zonodpp import chains as chains_module
-from zonodpp.chains import Chain, Plan, Store, run_chains
-from zonodpp.progress import Progress
+from zonodpp.chains import slices as chains_module
+from zonodpp.chains.progress import Progress
+from zonodpp.chains.slices import Chain, Plan, Store, run_chains
 from zonodpp.samplers import exact
 
 TARGETS = targets()

@@ -496,7 +496,7 @@ def test_every_hard_matrix_has_both_layouts():
 def test_large_graph_by_sparse_factorisation(monkeypatch):
     graph = nx.wheel_graph(6)
     dense = ProjectionDPP.from_graph(graph)
-    monkeypatch.setattr("zonodpp.family.LARGE_GRAPH", 3)
+    monkeypatch.setattr("zonodpp.targets.family.LARGE_GRAPH", 3)
     sparse = ProjectionDPP.from_graph(graph)
     trees = enumerate_law(dense)[0]
     assert sparse.kernel() == pytest.approx(dense.kernel())

@@ -12,9 +12,9 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.blocks import blocks_of
-from zonodpp.graphs import as_networkx
 from zonodpp.samplers import trees
+from zonodpp.targets.blocks import blocks_of
+from zonodpp.targets.graphs import as_networkx
 
 ALGORITHMS = ("wilson", "aldous-broder")
 

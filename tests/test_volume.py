@@ -10,8 +10,9 @@ from cases import hard_matrices, matrices
 from law import assert_law, assert_not_law
 from scipy.spatial import ConvexHull
 
-from zonodpp import ProjectionDPP, VolumeSampling, annealing, volume
-from zonodpp.volume import (
+from zonodpp import ProjectionDPP, VolumeSampling
+from zonodpp.geometry import annealing, volume
+from zonodpp.geometry.volume import (
     Annealed,
     estimate_volume,
     exact_volume,

@@ -10,13 +10,13 @@ from zonodpp._version import __version__
 
 if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, experiments, features, plotting
-    from zonodpp.dpp import DPP
     from zonodpp.geometry import Zonotope
-    from zonodpp.kdpp import KDPP
     from zonodpp.maximum import find_map
     from zonodpp.samples import Samples
     from zonodpp.sampling import sample
     from zonodpp.targets import ProjectionDPP, VolumeSampling
+    from zonodpp.targets.dpp import DPP
+    from zonodpp.targets.kdpp import KDPP
 
 __all__ = [
     "DPP",
@@ -37,8 +37,8 @@ __all__ = [
 
 # Where each name lives. It is loaded when first asked for: `zonodpp --help` needs none of them.
 _HOMES = {
-    "DPP": "dpp",
-    "KDPP": "kdpp",
+    "DPP": "targets.dpp",
+    "KDPP": "targets.kdpp",
     "ProjectionDPP": "targets",
     "Samples": "samples",
     "VolumeSampling": "targets",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 
 
 class Table(NamedTuple):

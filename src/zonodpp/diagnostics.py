@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.columns import Floats, Integers
-from zonodpp.family import VolumeSampling
 from zonodpp.inputs import as_positive, one_of
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
+from zonodpp.targets.family import VolumeSampling
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 
 
 def is_dataframe(X: Any) -> bool:

@@ -15,13 +15,13 @@ import numpy as np
 
 from zonodpp._jit import announce_compilation
 from zonodpp._loading import without_collection
-from zonodpp.chains import Chain, Interrupted, Plan, Store, run_chains
-from zonodpp.checkpoint import Checkpoint, identify
+from zonodpp.chains.checkpoint import Checkpoint, identify
+from zonodpp.chains.progress import Progress, reporter
+from zonodpp.chains.slices import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.inputs import as_count, as_positive, one_of
-from zonodpp.progress import Progress, reporter
 from zonodpp.samples import Samples
-from zonodpp.target import Target
 from zonodpp.targets import VolumeSampling
+from zonodpp.targets.target import Target
 
 METHODS = {
     "exact": "exact",

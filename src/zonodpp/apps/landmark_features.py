@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
 from zonodpp._jit import jit
-from zonodpp.columns import Floats, Integers
-from zonodpp.gram import triangle
+from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.matrices.gram import triangle
 
 CHUNK = 2**17  # entries of X handled at a time, so that no second array of its size appears
 NARROW = 2000  # features up to which their covariance matrix is formed

@@ -18,8 +18,8 @@ from zonodpp.apps.landmark_features import (
     principal_directions,
     simplex_features,
 )
-from zonodpp.columns import Floats, Integers
 from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.sampling import METHODS, sample
 from zonodpp.targets import ProjectionDPP
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._jit import announce_compilation, jit
 from zonodpp.apps.sentences import words
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 
 Bits = NDArray[np.uint64]
 BLOCK = 256  # draws that stay in cache while all candidates pass by

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from zonodpp.apps.shortlist_law import Directions, directions, target_of
-from zonodpp.columns import Floats, Integers
-from zonodpp.conditioning import Condition
 from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import as_count, as_matrix, check_finite, is_dataframe, one_of
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.maximum import find_map
 from zonodpp.sampling import sample
+from zonodpp.targets.conditioning import Condition
 
 
 @dataclass(frozen=True)

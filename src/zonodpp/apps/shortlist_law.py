@@ -11,8 +11,8 @@ from scipy.sparse.linalg import svds
 from scipy.spatial.distance import cdist
 
 from zonodpp.apps.landmark_features import kernel_features
-from zonodpp.columns import Floats, Integers
 from zonodpp.features.similarity import unit_rows
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.targets import ProjectionDPP
 
 GAP = 40.0  # in the log of an item's scale: beyond it the odds are below 1e-34

@@ -11,8 +11,8 @@ import numpy as np
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
-from zonodpp.columns import Floats, Integers
 from zonodpp.inputs import as_count, as_matrix, check_finite, one_of
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp.apps.sentences import need, read_language, words
-from zonodpp.columns import Floats
 from zonodpp.inputs import one_of
+from zonodpp.matrices.columns import Floats
 
 NAMES = (
     "characters",

@@ -127,8 +127,8 @@ def rank_and_condition(X: Any) -> tuple[int, float | None]:
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    from zonodpp.gram import triangle
     from zonodpp.inputs import as_matrix, check_finite
+    from zonodpp.matrices.gram import triangle
 
     X = as_matrix(X, "X")
     check_finite(X, "X")

@@ -179,7 +179,7 @@ def read_array(source: Source, key: str | None = None) -> Any:
 @contextlib.contextmanager
 def _as_damage(name: str, kind: str) -> Any:
     """Say of junk that it is junk, not what a reader happened to stumble on."""
-    from zonodpp.storage import DAMAGE
+    from zonodpp.samples.storage import DAMAGE
 
     try:
         yield

@@ -72,8 +72,21 @@ zonodpp bench --list
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Fewer repeats, smaller cases.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    help="The folder for the results; by default benchmarks/results of the checkout.",
+)
+@click.option(
+    "--compare",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Say which numbers agree with an older run within the spreads stated.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List the benchmarks and stop.")
-def bench(names: tuple[str, ...], quick: bool, only_list: bool) -> int:
+def bench(
+    names: tuple[str, ...], quick: bool, out: str | None, compare: str | None, only_list: bool
+) -> int:
     """Measure speed against peers, side by side; needs the source checkout."""
     root = _checkout()
     known = sorted(p.stem.removeprefix("bench_") for p in (root / "benchmarks").glob("bench_*.py"))
@@ -84,6 +97,9 @@ def bench(names: tuple[str, ...], quick: bool, only_list: bool) -> int:
     if unknown:
         raise click.UsageError(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
     words = [sys.executable, "-m", "benchmarks", *(["--quick"] if quick else []), *names]
+    for option, folder in (("--out", out), ("--compare", compare)):
+        if folder is not None:  # the command runs in the checkout
+            words += [option, str(Path(folder).absolute())]
     return subprocess.run(words, cwd=root, check=False).returncode
 
 

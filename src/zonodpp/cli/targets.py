@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp.cli.files import Table, open_source, read_array, read_table
-from zonodpp.family import VolumeSampling
 from zonodpp.inputs import as_weights
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.family import VolumeSampling
 
 
 class Shape(NamedTuple):

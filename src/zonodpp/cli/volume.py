@@ -18,7 +18,7 @@ from zonodpp.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from zonodpp.volume import VolumeEstimate
+    from zonodpp.geometry.volume import VolumeEstimate
 
 
 @command(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.diagnostics import deciles
+from zonodpp.matrices.columns import Floats
 from zonodpp.plotting.style import axes_for, stretch_factors
 
 ROUNDING = 1e-9  # errors below are those of floating point

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.experiments.verdicts import Verdict
 from zonodpp.geometry import Zonotope
+from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.datasets import mnist_ones
 from zonodpp.experiments.verdicts import Verdict
 from zonodpp.inputs import one_of
+from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp.chains.progress import Progress
 from zonodpp.experiments.machine import facts
 from zonodpp.experiments.page import render
 from zonodpp.experiments.records import write_record
 from zonodpp.experiments.verdicts import Verdict, tally
-from zonodpp.progress import Progress
 
 NAMES = ("geometry", "spanning-trees", "summaries", "landmarks")
 SEED = 2017

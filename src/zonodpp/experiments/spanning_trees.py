@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.diagnostics import psrf_evolution
 from zonodpp.experiments.spanning_trees_figures import figures
 from zonodpp.experiments.spanning_trees_verdicts import verdicts
 from zonodpp.geometry import Zonotope
+from zonodpp.matrices.columns import Floats
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samples import Samples
 from zonodpp.sampling import sample

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.experiments.verdicts import Verdict
+from zonodpp.matrices.columns import Floats
 
 NEW, OLD = "Algorithm 5", "Algorithm 1"
 SETTLED = 1.1  # the usual mark for the upper limit of the PSRF

@@ -13,10 +13,10 @@ from zonodpp import datasets
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences, words
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf, unit_rows
-from zonodpp.columns import Floats, Integers
 from zonodpp.experiments.summaries_figures import figures
 from zonodpp.experiments.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp.geometry import Zonotope
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samples import Samples
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP

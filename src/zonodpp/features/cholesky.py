@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.columns import Floats
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, bandwidth, block_function
 from zonodpp.inputs import as_count, as_matrix, check_finite
-from zonodpp.spectrum import NotPositiveError
+from zonodpp.matrices.columns import Floats
+from zonodpp.matrices.spectrum import NotPositiveError
 
 DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
 EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed

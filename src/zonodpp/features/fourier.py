@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.features.learn import random_state, sklearn
 from zonodpp.features.similarity import bandwidth
 from zonodpp.inputs import as_count, as_matrix, check_finite
+from zonodpp.matrices.columns import Floats
 
 
 def random_fourier(X: Any, m: int, *, gamma: float | None = None, rng: Any = None) -> Floats:

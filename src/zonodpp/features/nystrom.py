@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.columns import Floats
 from zonodpp.features.cholesky import factorise, read_kernel
 from zonodpp.features.learn import random_state, sklearn
 from zonodpp.features.similarity import KernelLike, bandwidth
 from zonodpp.inputs import as_count, as_matrix, check_finite
+from zonodpp.matrices.columns import Floats
 
 
 def nystrom(

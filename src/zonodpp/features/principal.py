@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import eigsh
 
-from zonodpp.columns import Floats
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, similarity
 from zonodpp.inputs import as_count, as_matrix
-from zonodpp.reduction import principal_scores
-from zonodpp.spectrum import NotPositiveError
+from zonodpp.matrices.columns import Floats
+from zonodpp.matrices.reduction import principal_scores
+from zonodpp.matrices.spectrum import NotPositiveError
 
 DENSE = 1000  # items up to which all eigenvalues of a kernel are computed
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.columns import Floats
 from zonodpp.features.learn import random_state, sklearn
 from zonodpp.inputs import as_count, as_matrix, check_finite, one_of
+from zonodpp.matrices.columns import Floats
 
 
 def random_projection(X: Any, m: int, *, kind: str = "gaussian", rng: Any = None) -> Floats:

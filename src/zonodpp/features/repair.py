@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp.columns import Floats
 from zonodpp.inputs import as_matrix, check_finite, one_of
-from zonodpp.spectrum import NotPositiveError
+from zonodpp.matrices.columns import Floats
+from zonodpp.matrices.spectrum import NotPositiveError
 
 
 def check_psd(K: Any, *, tol: float | None = None) -> float:
@@ -42,7 +42,7 @@ def check_psd(K: Any, *, tol: float | None = None) -> float:
     >>> check_psd([[1.0, 2.0], [2.0, 1.0]])
     Traceback (most recent call last):
         ...
-    zonodpp.spectrum.NotPositiveError: K is not positive semidefinite: ...
+    zonodpp.matrices.spectrum.NotPositiveError: K is not positive semidefinite: ...
     """
     kernel, precision = as_kernel(K, "K")
     size = _size(kernel)

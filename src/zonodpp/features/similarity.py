@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist
 
-from zonodpp.columns import Floats
 from zonodpp.features.learn import sklearn
 from zonodpp.inputs import as_matrix, as_positive, check_finite
+from zonodpp.matrices.columns import Floats
 
 KernelLike = str | Callable[[Any, Any], Any]
 BUILT_IN = ("linear", "cosine", "rbf", "laplacian")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.columns import Floats, Integers
 from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.plotting.style import (
     INK,
     axes_for,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.columns import Floats
 from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Floats
 
 INK = "0.15"
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 
 State = dict[str, NDArray[Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import jit
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 
 
 @jit

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats, Integers
 from zonodpp.inputs import as_items
-from zonodpp.kdpp import KDPP
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers import State, exact
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.kdpp import KDPP
 
 
 @dataclass(frozen=True)

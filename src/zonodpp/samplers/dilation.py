@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats
-from zonodpp.dpp import DPP
+from zonodpp.matrices.columns import Floats
 from zonodpp.samplers import State
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.dpp import DPP
 
 
 @dataclass(frozen=True)

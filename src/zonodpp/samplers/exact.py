@@ -23,9 +23,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR, jit
-from zonodpp.columns import Columns, Floats, Integers, columns_of, frozen
-from zonodpp.gram import DenseGram, column_chunks
 from zonodpp.inputs import one_of
+from zonodpp.matrices.columns import Columns, Floats, Integers, columns_of, frozen
+from zonodpp.matrices.gram import DenseGram, column_chunks
 from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker

@@ -27,9 +27,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats, Integers, columns_of, frozen
-from zonodpp.gram import column_chunks, factorise
 from zonodpp.inputs import as_items, one_of
+from zonodpp.matrices.columns import Floats, Integers, columns_of, frozen
+from zonodpp.matrices.gram import column_chunks, factorise
 from zonodpp.samplers import State
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean
-from zonodpp.columns import Columns, Floats, Integers
+from zonodpp.matrices.columns import Columns, Floats, Integers
 
 DRIFT = 1e-9  # what that may change, relative to the largest entry, without counting as drift
 BLOCK = 4  # weights summed together; they lie apart, so that sums are taken side by side

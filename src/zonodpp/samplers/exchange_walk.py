@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.exchange_tableau import (
     Basis,
     Items,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.columns import Floats, frozen
 from zonodpp.inputs import as_positive, one_of
+from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean, spliced
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.zonotope.factor import drift_of, refactorise
 from zonodpp.zonotope.long_step import locate
 from zonodpp.zonotope.pivots import Scratch, Tile, price

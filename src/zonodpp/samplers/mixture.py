@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import jit
-from zonodpp.columns import Floats, Integers, frozen
-from zonodpp.dpp import DPP
 from zonodpp.inputs import one_of
-from zonodpp.kdpp import KDPP
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.exact import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets.dpp import DPP
+from zonodpp.targets.kdpp import KDPP
 
 NEVER = 1e-18  # the chance of larger draws than there is room for; such draws are made again
 _prepared: WeakKeyDictionary[DPP | KDPP, Mixture] = WeakKeyDictionary()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import jit
-from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Floats, Integers, frozen
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from scipy.linalg import lapack
 from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._jit import inlined, jit
-from zonodpp.blocks import Blocks, Indices, blocks_of
-from zonodpp.columns import Floats, Integers, frozen
-from zonodpp.family import LARGE_GRAPH, VolumeSampling
 from zonodpp.inputs import one_of
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets.blocks import Blocks, Indices, blocks_of
+from zonodpp.targets.family import LARGE_GRAPH, VolumeSampling
 
 SMALL_GRAPH = 500  # nodes up to which a dense inverse is not worth avoiding
 MANY_STEPS = 10**8  # seconds for one tree: too long where another method is faster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import announce_compilation, lean
-from zonodpp.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.zonotope.chord import Ellipsoid, chord_ends
 from zonodpp.zonotope.frame import Frame
 from zonodpp.zonotope.long_step import FEASIBLE

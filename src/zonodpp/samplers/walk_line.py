@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean, spliced
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
     MOVED,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, lean, spliced
-from zonodpp.columns import Floats, frozen
+from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.zonotope.long_step import locate, settle
 from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot
 from zonodpp.zonotope.products import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zonodpp._jit import inlined, spliced
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 from zonodpp.zonotope.pivots import Scratch, Tile
 from zonodpp.zonotope.products import Engine, tableau_column
 

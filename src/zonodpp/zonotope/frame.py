@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.columns import Floats, frozen
-from zonodpp.gram import column_chunks, factorise
+from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.gram import column_chunks, factorise
 from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
 from zonodpp.zonotope.products import Engine, make_engine
 

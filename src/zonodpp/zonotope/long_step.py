@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean, spliced
-from zonodpp.columns import Floats
+from zonodpp.matrices.columns import Floats
 from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot, ratios
 from zonodpp.zonotope.products import Engine, add_column, sum_columns, tableau_column
 

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp.columns import Floats
-from zonodpp.gram import factorise
 from zonodpp.inputs import as_matrix, check_finite
+from zonodpp.matrices.columns import Floats
+from zonodpp.matrices.gram import factorise
 
 TOLERANCE = 1e-10  # of bounds and rows; HiGHS allows no smaller one
 NEAR = 1e-8  # a point this close to the boundary, as a share of the chord, may count as inside

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, spliced
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero

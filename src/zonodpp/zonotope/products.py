@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._jit import VECTOR, inlined
-from zonodpp.columns import Columns, Floats, columns_of, frozen
+from zonodpp.matrices.columns import Columns, Floats, columns_of, frozen
 
 SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
 

@@ -9,8 +9,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._jit import lean
-from zonodpp.columns import Floats, Integers, frozen
 from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.zonotope.factor import refactorise
 from zonodpp.zonotope.long_step import FEASIBLE, OUTSIDE, locate, settle
 from zonodpp.zonotope.pivots import Scratch, Tile, empty_tile, price, scratch_for

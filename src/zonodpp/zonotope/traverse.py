@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean
-from zonodpp.columns import Floats, Integers
+from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.zonotope.factor import refactorise, set_speed
 from zonodpp.zonotope.pivots import REFRESH, Scratch, Tile, cross, next_break, scratch_for
 from zonodpp.zonotope.products import Engine

@@ -1,0 +1,232 @@
+"""Lewis position, and bases annealed from squared volume to volume: parts of ``volume.py``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from zonodpp._jit import lean
+from zonodpp.inputs import as_count, as_matrix, check_finite
+from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.matrices.gram import DenseGram, RankError, factorise
+from zonodpp.samplers import exact
+from zonodpp.targets import ProjectionDPP
+from zonodpp.zonotope.pivots import LARGE, REFRESH, Scratch, Tile, empty_tile, pivot, scratch_for
+from zonodpp.zonotope.products import Engine, make_engine, tableau_column
+
+PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
+EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
+MOST_MOVES = 128  # exchanges for each item of a basis, at most
+DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
+
+
+class Position(NamedTuple):
+    """Columns in Lewis position: log |det A_B| = log |det E_B| + sum log w_B + log_scale."""
+
+    engine: Engine  # unit vectors e_i and lengths w_i; zero columns are left out
+    log_scale: float
+    items: Integers  # the columns of A that are there
+    n: int
+
+
+def lewis_position(A: Any) -> Position:
+    """Bring the columns of A into Lewis position.
+
+    Each step whitens the columns X_i / sqrt(w_i); the lengths of the new X_i are the next w. As a
+    step starts from what the last one whitened, it does not matter how far lengths lie apart.
+    """
+    X, shift, items, gram = read_columns(A)
+    log_scale = shift * math.log(2)
+    former = np.zeros(items.size)
+    for _ in range(200):
+        X = gram.W @ X
+        log_scale += gram.logdet / 2
+        w = np.linalg.norm(X, axis=0)
+        if np.all(np.abs(w - former) <= 1e-11 * w):
+            break
+        gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
+    return Position(make_engine(X, None), log_scale, items, np.shape(A)[1])
+
+
+def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
+    """Return A / 2^k without zero columns, the sum of k over rows, the columns left, their Gram.
+
+    Powers of two bring rows to one size and change no digit. The Gram matrix is that of unit
+    columns, so that lengths do not decide the rank.
+    """
+    matrix = as_matrix(A, "A")
+    check_finite(matrix, "A")
+    X = matrix.toarray() if sp.issparse(matrix) else matrix
+    exponents = np.frexp(np.abs(X).max(axis=1))[1]
+    X = np.ldexp(X, -exponents[:, None])
+    lengths = np.linalg.norm(X, axis=0)
+    items = np.flatnonzero(lengths)
+    X = X[:, items]
+    try:
+        gram = factorise(X, 1.0 / lengths[items])
+    except RankError as error:
+        raise ValueError(
+            f"A has numerical rank {error.args[0]} but {X.shape[0]} rows: its zonotope is flat and "
+            "has no volume; drop rows that depend on others"
+        ) from None
+    return X, int(exponents.sum()), items, gram
+
+
+class Annealed:
+    """Bases drawn from the projection DPP and annealed towards |det A_B|, with their weights."""
+
+    def __init__(self, A: Any, moves: int | None, rng: np.random.Generator) -> None:
+        self.engine, self.log_scale, self.items, _ = lewis_position(A)
+        target = ProjectionDPP(self.engine.rows, weights=self.engine.lengths)
+        self.log_scale += target.whitening.logdet  # zero, up to rounding
+        self.sampler = exact.prepare(target)
+        self.state = self.sampler.start(rng, None)
+        self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)
+        while self._try(rng) < EVEN and moves is None and self.moves < MOST_MOVES * target.r:
+            self.moves *= 2
+
+    def _try(self, rng: np.random.Generator) -> float:
+        """Find the mean weight of annealing backwards; return the effective share it tells."""
+        bases, logs = self.draw(PILOT, rng)
+        self._walk(bases, np.ones(self.moves + 4 * bases.shape[1]), rng)  # to |det A_B| itself
+        back = self._walk(bases, self._powers()[::-1].copy(), rng) + self.log_scale
+        self.log_back = log_mean(back)
+        return 1.0 / (1.0 + self.variance(logs))
+
+    def _powers(self) -> Floats:
+        return 2.0 - (np.arange(self.moves) + 0.5) / max(1, self.moves)
+
+    def variance(self, logs: Floats) -> float:
+        """Relative variance of weights: as they spread or, if that is larger, as seen backwards."""
+        log_value = log_mean(logs)
+        seen = float(np.exp(logs - log_value).var(ddof=1))
+        return max(seen, math.expm1(min(self.log_back - log_value, 700.0)))
+
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], Floats]:
+        """Return bases, and the logarithms of weights whose mean is the volume."""
+        bases = np.empty((size, self.engine.rows.shape[0]), np.int32)
+        self.sampler.advance(self.state, rng, bases, np.empty((size, 0)), 1)
+        return bases, self._walk(bases, self._powers(), rng) + self.log_scale
+
+    def _walk(self, bases: NDArray[np.int32], powers: Floats, rng: np.random.Generator) -> Floats:
+        """Exchange items of bases in place; return the averages of -log |det E_B|."""
+        r, n = self.engine.rows.shape
+        tile, scratch = empty_tile(r, n), scratch_for(r, n)
+        logs = np.empty(len(bases))
+        if not anneal(rng, self.engine, self.sampler.alias, powers, bases, logs, tile, scratch):
+            raise ArithmeticError("a basis turned out singular; rescale A, or pass fewer moves")
+        return logs
+
+
+def log_mean(logs: Floats) -> float:
+    """Return the logarithm of the mean of exponentials."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).mean()))
+
+
+@lean
+def anneal(
+    rng: np.random.Generator,
+    engine: Engine,
+    alias: Floats,
+    powers: Floats,
+    bases: NDArray[np.int32],
+    logs: Floats,
+    tile: Tile,
+    scratch: Scratch,
+) -> bool:
+    """Exchange an item of each basis at each power p; set logs to the mean of -log |det E_B|.
+
+    An exchange takes away an item s, uniformly, and adds t in proportion to
+    |det E_{B - s + t}|^p w_t, that is to |cos(T_s, e_t)|^p w_t. As sum_t w_t cos^2 = 1 and the w_t
+    sum to r, proposals from the alias table of w are accepted once in r times or more often.
+
+    The power changes by half a step before and half a step after, so that the same can be run
+    backwards. Returns False if a basis is singular.
+    """
+    T, basis, column, units = tile.T, tile.basis, scratch.column, engine.columns.dense
+    n, r = units.shape
+    for k in range(bases.shape[0]):
+        for p in range(r):
+            basis[p] = bases[k, p]
+        log = -invert(units, basis, T, scratch.order)
+        tile.age[0] = 0
+        total = -log / 2
+        for m in range(powers.shape[0]):
+            total += log
+            s = min(int(rng.random() * r), r - 1)
+            size = 0.0
+            for i in range(r):
+                size += T[s, i] * T[s, i]
+            size = math.sqrt(size)
+            if not size < np.inf:
+                return False
+            while True:
+                spot = rng.random() * n
+                t = min(int(spot), n - 1)
+                if spot - t >= alias[t, 0]:
+                    t = int(alias[t, 1])
+                entry = 0.0
+                for i in range(r):
+                    entry += T[s, i] * units[t, i]
+                cosine = abs(entry) / size
+                level = rng.random()
+                if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
+                    break
+            if t != basis[s]:
+                tableau_column(engine, T, t, column)
+                pivot(tile, s, t, scratch)
+                log -= math.log(abs(entry))
+                if tile.age[0] >= REFRESH or abs(entry) > LARGE:
+                    log = -invert(units, basis, T, scratch.order)
+                    tile.age[0] = 0
+        logs[k] = (total + log / 2) / powers.shape[0] if powers.shape[0] > 0 else log
+        if not logs[k] < np.inf:
+            return False
+        for p in range(r):
+            bases[k, p] = basis[p]
+    return True
+
+
+@lean
+def invert(units: Floats, basis: Integers, T: Floats, order: Integers) -> float:
+    """Set T = E_B^{-1} by Gauss-Jordan elimination in place; return log |det E_B|.
+
+    Compiled, since threads of LAPACK cost more than they bring for thousands of small matrices.
+    """
+    r = T.shape[0]
+    for p in range(r):
+        for i in range(r):
+            T[i, p] = units[basis[p], i]
+    log_det = 0.0
+    for p in range(r):
+        best = p
+        for i in range(p + 1, r):
+            if abs(T[i, p]) > abs(T[best, p]):
+                best = i
+        order[p] = best
+        if best != p:
+            for j in range(r):
+                T[p, j], T[best, j] = T[best, j], T[p, j]
+        if T[p, p] == 0.0:
+            return -np.inf
+        log_det += math.log(abs(T[p, p]))
+        inverse = 1.0 / T[p, p]
+        T[p, p] = 1.0
+        for j in range(r):
+            T[p, j] *= inverse
+        for i in range(r):
+            factor = T[i, p]
+            if i != p and factor != 0.0:
+                T[i, p] = 0.0
+                for j in range(r):
+                    T[i, j] -= factor * T[p, j]
+    for p in range(r - 1, -1, -1):  # rows swapped on the way are columns of the inverse
+        if order[p] != p:
+            for i in range(r):
+                T[i, p], T[i, order[p]] = T[i, order[p]], T[i, p]
+    return log_det

@@ -1,0 +1,330 @@
+"""`Zonotope`: tiles, chords, volumes and uniform points of Z(A) = A[0,1]^n."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp._jit import announce_compilation
+from zonodpp.geometry.pieces import Tile, Walk
+from zonodpp.geometry.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
+from zonodpp.inputs import as_count, check_finite, one_of
+from zonodpp.matrices.columns import Floats
+from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
+from zonodpp.targets import VolumeSampling
+from zonodpp.zonotope.chord import solve_chord
+from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.long_step import FEASIBLE
+from zonodpp.zonotope.oracles import GlpkOracle, HighsOracle
+from zonodpp.zonotope.pivots import Tile as EngineTile
+from zonodpp.zonotope.pivots import copy_of, scratch_for
+from zonodpp.zonotope.products import unit_costs
+from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
+from zonodpp.zonotope.traverse import traverse
+
+__all__ = ["Tile", "Walk", "Zonotope"]
+
+MOST_TILES = 200_000  # `tiles` lists no more
+
+
+class Zonotope:
+    """The zonotope Z(A) = A[0,1]^n with the tiling of a linear objective c.
+
+    Parameters
+    ----------
+    A : (r, n) array_like or scipy.sparse matrix
+        Generators are columns. Full row rank.
+    c : (n,) array_like, optional
+        The objective that fixes the tiling (Proposition 1 of the paper). Default: Gaussian.
+    rng : seed or Generator, optional
+        For the default c.
+    solver : {"native", "highs", "glpk"}
+        Who solves the linear programs: this package, or HiGHS or GLPK as oracles.
+
+    Examples
+    --------
+    The paper's example, figure 1:
+
+    >>> from zonodpp import Zonotope
+    >>> zonotope = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=[0.3, -0.2, 0.5, 0.1])
+    >>> zonotope.volume().value
+    13.0
+    >>> zonotope.contains([1, 2]), zonotope.contains([9, 9])
+    (True, False)
+    >>> zonotope.chord([1, 2], [1, 0])
+    (-2.0, 2.0)
+    >>> zonotope.tile([1, 1]).basis
+    array([1, 3])
+    """
+
+    def __init__(
+        self, A: Any, *, c: ArrayLike | None = None, rng: Any = None, solver: str = "native"
+    ) -> None:
+        target = VolumeSampling(A)  # checks A
+        self.A = target.A
+        self.r, self.n = target.r, target.n
+        self.solver = one_of(solver, "solver", ("native", "highs", "glpk"))
+        if c is None:
+            costs = np.random.default_rng(rng).standard_normal(self.n)
+        else:
+            costs = np.asarray(c, dtype=np.float64)
+            if costs.shape != (self.n,):
+                raise ValueError(f"c must have one entry for each of the {self.n} columns")
+            check_finite(costs, "c")
+        self.c = costs
+        self._frame = frame_of(self.A, None)
+        self._first = any_basis(self._frame.engine)
+        self._oracle: Any = None
+        if solver == "highs":
+            self._oracle = HighsOracle(self.A, self.c)
+        elif solver == "glpk":
+            self._oracle = GlpkOracle(self.A, self.c)
+
+    def __repr__(self) -> str:
+        return f"Zonotope(r={self.r}, n={self.n}, solver={self.solver!r})"
+
+    @property
+    def _costs(self) -> Floats:
+        """The costs c for unit columns: y_j in [0, 1] becomes l_j y_j in [0, l_j]."""
+        return unit_costs(self.c, self._frame.engine)
+
+    def _point(self, x: ArrayLike, name: str) -> Floats:
+        point = np.asarray(x, dtype=np.float64)
+        if point.shape != (self.r,):
+            raise ValueError(f"{name} must have r = {self.r} coordinates, got {point.shape}")
+        check_finite(point, name)
+        return point
+
+    def _find(self, x: Floats) -> EngineTile:
+        with announce_compilation():
+            return find_tile(self._frame.engine, self._frame.M @ x, self._costs, self._first)
+
+    def contains(self, x: ArrayLike) -> bool:
+        """Tell whether x lies in the zonotope (phase one of the simplex method).
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> Zonotope([[1, 0], [0, 1]], rng=0).contains([0.5, 1.5])
+        False
+        """
+        point = self._point(x, "x")
+        if self._oracle is not None:
+            return self._oracle.solve(point) is not None
+        try:
+            self._find(point)
+        except OutsideError:
+            return False
+        return True
+
+    def tile(self, x: ArrayLike) -> Tile:
+        """Return the tile that holds x: Algorithm 3, one linear program (equation 6).
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> tile = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=[1, 2, 4, 8]).tile([1, 2])
+        >>> tile.basis, tile.at_upper
+        (array([1, 2]), array([], dtype=int64))
+        """
+        point = self._point(x, "x")
+        if self._oracle is not None:
+            return self._tile_of_solution(point, self._oracle.solve(point))
+        try:
+            tile = self._find(point)
+        except OutsideError:
+            raise _outside(point) from None
+        order = np.argsort(tile.basis)
+        coordinates = np.clip((tile.u / tile.reach)[order], 0.0, 1.0)
+        return Tile(tile.basis[order], np.flatnonzero(tile.side < 0), coordinates)
+
+    def _tile_of_solution(self, x: Floats, y: Floats | None) -> Tile:
+        """Read the tile off an optimal vertex: the basis are the entries inside ]0, 1[."""
+        if y is None:
+            raise _outside(x)
+        inside = np.minimum(y, 1 - y)
+        basis = np.sort(np.argsort(-inside, kind="stable")[: self.r])
+        rest = np.ones(self.n, dtype=bool)
+        rest[basis] = False
+        return Tile(basis, np.flatnonzero(rest & (y > 0.5)), np.clip(y[basis], 0.0, 1.0))
+
+    def chord(self, x: ArrayLike, d: ArrayLike) -> tuple[float, float]:
+        """Return (alpha_min, alpha_max) between which x + alpha d is inside: equation 8, two LPs.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> Zonotope([[1, 0], [0, 1]], rng=0).chord([0.25, 0.5], [1, 0])
+        (-0.25, 0.75)
+        """
+        point, direction = self._line(x, d)
+        if self._oracle is not None:
+            low, high = self._oracle.chord(point, direction)
+            return float(low), float(high)
+        engine, ellipsoid = self._frame.engine, self._frame.ellipsoid
+        tile = tile_from_basis(engine, self._first, self._costs)
+        scratch = scratch_for(self.r, self.n)
+        with announce_compilation():
+            low, high, pivots = solve_chord(
+                engine,
+                ellipsoid,
+                tile,
+                self._frame.M @ point,
+                self._frame.M @ direction,
+                FEASIBLE * float(engine.lengths.max()),
+                scratch,
+            )
+        if pivots < 0 or not low <= 0.0 <= high:
+            if not self.contains(point):
+                raise _outside(point)
+            low, high = min(low, 0.0), max(high, 0.0)
+        return low, high
+
+    def walk(self, x: ArrayLike, d: ArrayLike) -> Walk:
+        """Return every tile along the line x + alpha d, with its length and log volume.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> walk = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=[1, 2, 4, 8]).walk([1, 2], [1, 0])
+        >>> walk.breaks
+        array([-2., -1.,  1.,  2.])
+        >>> walk.bases
+        array([[2, 3],
+               [1, 2],
+               [0, 2]])
+        """
+        point, direction = self._line(x, d)
+        try:
+            tile = self._find(point)
+        except OutsideError:
+            raise _outside(point) from None
+        engine, along = self._frame.engine, self._frame.M @ direction
+        block = self.A[:, tile.basis]
+        block = block.toarray() if sp.issparse(block) else block
+        log_volume = float(np.linalg.slogdet(block)[1])
+        back = copy_of(tile)
+        ahead_ends, ahead_bases, ahead_logs = traverse(engine, tile, along, log_volume)
+        back_ends, back_bases, back_logs = traverse(engine, back, -along, log_volume)
+        # Both walks start in the tile of x: it is one piece, not two.
+        return Walk(
+            breaks=np.concatenate([-back_ends[::-1], ahead_ends]),
+            bases=np.concatenate([back_bases[:0:-1], ahead_bases]),
+            log_volumes=np.concatenate([back_logs[:0:-1], ahead_logs]),
+        )
+
+    def _line(self, x: ArrayLike, d: ArrayLike) -> tuple[Floats, Floats]:
+        direction = self._point(d, "d")
+        if not direction.any():
+            raise ValueError("d must not be zero: it is the direction of a line")
+        return self._point(x, "x"), direction
+
+    def tiles(self) -> list[Tile]:
+        """Return the whole tiling, one tile for each basis (small cases).
+
+        The coordinates are those of the tile's centre.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> [tile.basis.tolist() for tile in Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).tiles()]
+        [[0, 1], [0, 2], [1, 2]]
+        """
+        if comb(self.n, self.r) > MOST_TILES:
+            raise ValueError(
+                f"up to {comb(self.n, self.r):,} tiles: more than {MOST_TILES:,} are not listed; "
+                "use walk() or sample()"
+            )
+        found = []
+        for basis in combinations(range(self.n), self.r):
+            try:
+                tile = tile_from_basis(self._frame.engine, np.array(basis), self._costs)
+            except ArithmeticError:
+                continue  # dependent columns: no tile
+            upper = np.flatnonzero(tile.side < 0)
+            found.append(Tile(np.array(basis), upper, np.full(self.r, 0.5)))
+        return found
+
+    def volume(
+        self,
+        method: str | None = None,
+        *,
+        draws: int | None = None,
+        rel_error: float = 0.01,
+        rng: Any = None,
+    ) -> VolumeEstimate:
+        """Return the volume: the exact sum of |det A_B|, or an unbiased estimate.
+
+        Parameters
+        ----------
+        method : {"exact", "estimate"}, optional
+            Default: exact where there are at most 200,000 subsets of r columns.
+        draws : int, optional
+            Draws of the estimate; if left out, as many as ``rel_error`` takes.
+        rel_error : float
+            Standard error to reach, as a share of the volume.
+        rng : seed or Generator, optional
+            For the estimate.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], rng=0).volume("exact").value
+        13.0
+        """
+        if method is None:
+            method = "exact" if comb(self.n, self.r) <= MOST_TILES else "estimate"
+        if one_of(method, "method", ("exact", "estimate")) == "exact":
+            return exact_volume(self.A)
+        return estimate_volume(self.A, draws=draws, rel_error=rel_error, rng=rng)
+
+    def sample(
+        self,
+        size: int = 1,
+        method: str = "independence",
+        *,
+        thin: int | None = None,
+        rng: Any = None,
+    ) -> Floats:
+        """Draw uniform points of the zonotope, (size, r).
+
+        Parameters
+        ----------
+        size : int
+            Number of points.
+        method : {"independence", "hit-and-run"}
+            Metropolis with independent proposals of whole tiles, or Algorithm 2.
+        thin : int, optional
+            Steps of hit-and-run from one point to the next; r by default.
+        rng : seed or Generator, optional
+            For the draws.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> points = Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).sample(100, rng=1)
+        >>> points.shape
+        (100, 2)
+        """
+        size = as_count(size, "size", 1)
+        generator = np.random.default_rng(rng)
+        if one_of(method, "method", ("independence", "hit-and-run")) == "hit-and-run":
+            steps = as_count(self.r if thin is None else thin, "thin", 1)
+            burn_in = 10 * self.r
+            return hit_and_run_points(self._frame, size, generator, thin=steps, burn_in=burn_in)
+        if thin is not None:
+            raise ValueError("thin is for method='hit-and-run'")
+        bases = independent_bases(self.A, size, generator)[0]
+        return points_in_tiles(self._frame, bases, self._costs, generator)
+
+
+def _outside(x: Floats) -> ValueError:
+    return OutsideError(
+        f"the point {np.array2string(x, precision=4, threshold=6)} lies outside the zonotope; "
+        "points inside are A y with 0 <= y <= 1"
+    )

@@ -1,0 +1,1 @@
+"""The matrix A in forms to compute with; one file for each."""

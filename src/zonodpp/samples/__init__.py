@@ -1,0 +1,5 @@
+"""The result of a run."""
+
+from zonodpp.samples.result import Samples
+
+__all__ = ["Samples"]

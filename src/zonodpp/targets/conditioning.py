@@ -1,0 +1,148 @@
+"""Conditioning on items that must be in the draw and items that must not.
+
+The law stays in the family, with the same items under the same numbers. An item that must be in
+becomes a column of its own direction, so every basis holds it, and all others lose what they have
+along it. An item that must not be in loses its weight. In a graph the first are contracted and then
+hung up again as pendant edges, and the second become loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.gram import column_chunks
+from zonodpp.targets.graphs import Graph, count_components
+
+
+class Condition(NamedTuple):
+    """Items that must be in the draw, and items that must not; checked."""
+
+    include: Integers
+    exclude: Integers
+
+    @classmethod
+    def of(cls, include: Any, exclude: Any, n: int) -> Condition:
+        """Check two sets of item indices."""
+        condition = cls(
+            as_items(include, n, "include").ravel(), as_items(exclude, n, "exclude").ravel()
+        )
+        both = np.intersect1d(*condition)
+        if both.size:
+            raise ValueError(f"item {both[0]} is to be in the draw and not in it; choose one")
+        return condition
+
+
+class ImpossibleError(ValueError):
+    """No draw meets the condition."""
+
+
+def never_together(items: Integers, why: str) -> ImpossibleError:
+    """Return the error for items that are in no draw together."""
+    shown = ", ".join(map(str, items[:10].tolist())) + (", ..." if items.size > 10 else "")
+    return ImpossibleError(f"no draw has the items {shown} in it: {why}")
+
+
+def split_off(A: Any, W: Floats, include: Integers, scale: Floats | None) -> Any:
+    """Return A in other coordinates, with a coordinate for each of the items that must be in.
+
+    Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
+    ``W`` whitens the columns of A times ``scale``. A sparse A stays sparse.
+    """
+    r = A.shape[0]
+    if include.size > r:
+        raise never_together(include, f"a draw has {r} items, these are {include.size}")
+    block = A[:, include].toarray() if sp.issparse(A) else A[:, include]
+    white = W @ (block if scale is None else block * scale[include])
+    lengths = np.linalg.norm(white, axis=0)
+    white = white / np.where(lengths > 0, lengths, 1.0)
+    Q, R = scipy.linalg.qr(white)
+    if np.linalg.svd(R, compute_uv=False)[-1] < 8 * r * np.finfo(float).eps:
+        raise never_together(include, "their features are linearly dependent, or weigh nothing")
+    if sp.issparse(A):
+        return _split_off_sparse(A, block, include)
+    s = include.size
+    rest = Q[:, s:].T @ W
+    result = np.zeros((r, A.shape[1]), order="F")
+    for span, chunk in column_chunks(A, None):
+        result[s:, span] = _without_noise(rest @ chunk, W @ chunk, r)
+    result[:, include] = np.eye(r, s)
+    return result
+
+
+def _without_noise(left: Floats, before: Floats, r: int) -> Floats:
+    """Set columns to zero that lie within the span of what was taken off, but for rounding."""
+    noise = 8 * r * np.finfo(float).eps * np.linalg.norm(before, axis=0)
+    left[:, np.linalg.norm(left, axis=0) <= noise] = 0.0
+    return left
+
+
+def _split_off_sparse(A: Any, block: Floats, include: Integers) -> sp.csc_array:
+    """Eliminate the columns from all but as many rows, chosen by pivoting; those rows go."""
+    r, s = block.shape
+    _, _, order = scipy.linalg.qr(block.T, pivoting=True, mode="economic")
+    pivots, others = order[:s], np.sort(order[s:])
+    factors = np.linalg.solve(block[pivots].T, block[others].T).T
+    factors[np.abs(factors) <= 8 * r * np.finfo(float).eps] = 0.0
+    rows = sp.csr_array(A)
+    taken = sp.csr_array(factors) @ rows[pivots]
+    rest = (rows[others] - taken).tocoo()
+    size = (abs(rows[others]) + abs(taken)).tocsr()
+    noise = 8 * r * np.finfo(float).eps * np.asarray(size[rest.row, rest.col]).ravel()
+    kept = (np.abs(rest.data) > noise) & ~np.isin(rest.col, include)
+    data = np.concatenate([np.ones(s), rest.data[kept]])
+    row = np.concatenate([np.arange(s), s + rest.row[kept]])
+    column = np.concatenate([include, rest.col[kept]])
+    return sp.csc_array((data, (row, column)), shape=A.shape)
+
+
+def without(weights: Floats | None, exclude: Integers, n: int) -> Floats | None:
+    """Take all weight from the items that must not be in the draw."""
+    if not exclude.size:
+        return weights
+    result = np.ones(n) if weights is None else weights.copy()
+    result[exclude] = 0.0
+    return result
+
+
+def contract_and_delete(graph: Graph, condition: Condition, labels: Sequence[Any]) -> Graph:
+    """Return a graph whose spanning trees are those that meet the condition, edge by edge."""
+    from scipy.sparse.csgraph import connected_components
+
+    include, exclude = condition
+    tree = _links(graph, include)
+    parts, part = connected_components(tree, directed=False)
+    if parts != graph.nodes - include.size:
+        raise never_together(include, "these edges close a cycle")
+    tail, head = graph.tail.copy(), graph.head.copy()
+    first = np.full(parts, graph.nodes)
+    np.minimum.at(first, part, np.arange(graph.nodes))
+    merged = first[part]  # each contracted part is one of its nodes, the others become leaves
+    tail, head = merged[tail], merged[head]
+    leaves = np.flatnonzero(merged != np.arange(graph.nodes))
+    # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.
+    leaves = leaves[np.argsort(merged[leaves], kind="stable")]
+    edges = include[np.argsort(tail[include], kind="stable")]
+    head[edges] = leaves
+    head[exclude] = tail[exclude]
+    result = graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
+    pieces = count_components(_links(result, slice(None)))
+    if pieces > 1:
+        edge = labels[int(exclude[0])]
+        others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
+        raise ImpossibleError(
+            f"without edge {edge}{others} the graph falls into {pieces} parts: it has no spanning "
+            "tree left; exclude fewer edges"
+        )
+    return result
+
+
+def _links(graph: Graph, edges: Any) -> sp.coo_array:
+    tail, head = graph.tail[edges], graph.head[edges]
+    return sp.coo_array((np.ones(tail.size), (tail, head)), shape=(graph.nodes, graph.nodes))

@@ -1,0 +1,202 @@
+"""General DPPs: draws vary in size."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import as_items, as_matrix, is_dataframe
+from zonodpp.matrices import spectrum
+from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.targets.spectral import SpectralTarget, precision, read_kernel
+from zonodpp.targets.symmetric import size_law
+
+
+class DPP(SpectralTarget):
+    """A DPP by its likelihood kernel L or its correlation kernel K; draws vary in size.
+
+    P(B) = det L_B / det(I + L) over all subsets B, and P(S in B) = det K_S with
+    K = L (I + L)^{-1}.
+
+    Parameters
+    ----------
+    L : (n, n) array_like, DataFrame or scipy.sparse matrix
+        Symmetric, positive semidefinite. A kernel of low rank is recognised and stays cheap.
+    K : (n, n) array_like, DataFrame or scipy.sparse matrix
+        Symmetric, with eigenvalues between 0 and 1. Give one of L and K.
+
+    Attributes
+    ----------
+    n, r, vectors, log_eigenvalues, labels
+        See `SpectralTarget`; r is the rank.
+    expected_size : float
+        Mean number of items in a draw, the trace of K.
+
+    Examples
+    --------
+    >>> from zonodpp import DPP, sample
+    >>> target = DPP(L=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
+    >>> target
+    DPP(n=3, rank 3, expected size 1.36)
+    >>> sample(target, 5, rng=0).sizes
+    array([[1, 1, 1, 3, 2]])
+    """
+
+    def __init__(self, L: Any = None, *, K: Any = None) -> None:
+        if (L is None) == (K is None):
+            raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
+        if L is not None:
+            matrix, eps, labels = read_kernel(L, "L")
+            self._set(spectrum.of_kernel(matrix, eps), labels)
+        else:
+            matrix, eps, labels = read_kernel(K, "K")
+            self._set(_of_correlation(matrix, eps), labels)
+
+    @classmethod
+    def from_features(cls, Phi: Any) -> Self:
+        """Make the DPP with L = Phi Phi', items as rows; L is never formed.
+
+        Parameters
+        ----------
+        Phi : (n, m) array_like, DataFrame or scipy.sparse matrix
+            One row for each item. Draws have at most m items. Longer rows are drawn more often,
+            so the scale of Phi sets the expected size; see ``scaled``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import DPP
+        >>> DPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)))
+        DPP(n=10000, rank 20, expected size 20)
+        """
+        labels = list(Phi.index) if is_dataframe(Phi) else None
+        return cls._make(spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi)), labels)
+
+    @classmethod
+    def _make(cls, found: Spectrum, labels: Any) -> Self:
+        target = cls.__new__(cls)
+        target._set(found, labels)
+        return target
+
+    def _with(self, found: Spectrum) -> Self:
+        return self._make(found, self.labels)
+
+    def __repr__(self) -> str:
+        return f"DPP(n={self.n}, rank {self.r}, expected size {self.expected_size:.3g})"
+
+    @cached_property
+    def chances(self) -> Floats:
+        """Eigenvalues of K, the chance of each eigenvector to take part: lambda / (1 + lambda)."""
+        return frozen(_logistic(self.log_eigenvalues))
+
+    @property
+    def expected_size(self) -> float:
+        """Mean number of items in a draw."""
+        return float(self.chances.sum())
+
+    def size_law(self) -> Floats:
+        """Probability of each size from 0 to r.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP
+        >>> DPP(K=[[0.5, 0.0], [0.0, 0.5]]).size_law()
+        array([0.25, 0.5 , 0.25])
+        """
+        return np.asarray(size_law(self.chances))
+
+    def scaled(self, expected_size: float) -> Self:
+        """Multiply L by the number that gives draws this size on average.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP
+        >>> DPP(L=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]).scaled(2)
+        DPP(n=3, rank 3, expected size 2)
+        """
+        if not self._sure < expected_size < self.r:
+            raise ValueError(
+                f"expected_size must be between {self._sure} and the rank {self.r}, "
+                f"got {expected_size!r}"
+            )
+        finite = self.log_eigenvalues[self._sure :]
+        # With all eigenvalues equal the answer would be this shift; it lies between the extremes.
+        middle = np.log(expected_size - self._sure) - np.log(self.r - expected_size)
+        low, high = middle - finite.max(), middle - finite.min()
+        for _ in range(100):
+            shift = (low + high) / 2
+            if self._sure + _logistic(finite + shift).sum() < expected_size:
+                low = shift
+            else:
+                high = shift
+        logs = np.concatenate([self.log_eigenvalues[: self._sure], finite + shift])
+        return self._with(Spectrum(self.vectors, logs))
+
+    def _log_normaliser(self) -> float:
+        finite = self.log_eigenvalues[self._sure :]
+        return float(np.logaddexp(0.0, finite).sum())
+
+    def kernel(self) -> Floats:
+        """Return K, n x n, for looking at small cases.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP
+        >>> DPP(L=[[1.0, 0.0], [0.0, 3.0]]).kernel().round(12)
+        array([[0.5 , 0.  ],
+               [0.  , 0.75]])
+        """
+        return np.asarray((self.vectors * self.chances) @ self.vectors.T)
+
+    def inclusion(self, S: ArrayLike) -> Floats:
+        """Exact probability that all items of S are in the draw: det K_S, equation (1).
+
+        Examples
+        --------
+        >>> from zonodpp import DPP
+        >>> round(float(DPP(L=[[1.0, 0.0], [0.0, 3.0]]).inclusion([0, 1])), 12)
+        0.375
+        """
+        sets = as_items(S, self.n, "S")
+        rows = self.vectors[sets] * np.sqrt(self.chances)
+        dets = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
+        return np.asarray(np.clip(dets, 0.0, 1.0))[()]
+
+    def marginals(self) -> Floats:
+        """Exact probability of each item: the diagonal of K.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP
+        >>> DPP(L=[[1.0, 0.0], [0.0, 3.0]]).marginals().round(12)
+        array([0.5 , 0.75])
+        """
+        return np.asarray((self.vectors**2) @ self.chances)
+
+
+def _logistic(logs: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-logs)))
+
+
+def _of_correlation(K: Floats, eps: float) -> Spectrum:
+    """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
+    values, vectors = scipy.linalg.eigh(K)
+    noise = 64 * len(K) * eps
+    worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
+    if values[0] < -noise or values[-1] > 1 + noise:
+        raise ValueError(
+            f"eigenvalues of K must lie between 0 and 1, got {worst:.6g}; a likelihood kernel, "
+            "whose eigenvalues may be larger, is passed as DPP(L=...)"
+        )
+    kept = values > noise
+    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
+    values = np.where(values >= 1 - noise, 1.0, values)
+    with np.errstate(divide="ignore"):
+        logs = np.log(values) - np.log1p(-values)
+    return Spectrum(vectors, logs)

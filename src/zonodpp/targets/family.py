@@ -1,0 +1,337 @@
+"""The family P(B) proportional to |det A_B|^p * prod_{i in B} q_i, and its probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import (
+    NonFiniteError,
+    as_items,
+    as_matrix,
+    as_positive,
+    as_weights,
+    is_dataframe,
+)
+from zonodpp.matrices.columns import Columns, Floats, columns_of
+from zonodpp.matrices.gram import DenseGram, Gram, RankError, SparseGram, column_chunks, factorise
+from zonodpp.targets.conditioning import (
+    Condition,
+    ImpossibleError,
+    contract_and_delete,
+    split_off,
+    without,
+)
+from zonodpp.targets.determinants import log_dets, tree_log_dets
+from zonodpp.targets.graphs import Graph
+from zonodpp.targets.target import Target
+
+LARGE_GRAPH = 3000  # nodes beyond which a graph's Laplacian is factorised as a sparse matrix
+
+
+class VolumeSampling(Target):
+    """Bases of A drawn with probability proportional to ``|det A_B|**power * prod(q_B)``.
+
+    ``power=2`` is the projection DPP (see `ProjectionDPP`); ``power=1`` is the law of the tile
+    that holds a uniform point of the zonotope of A (Remark 1 of the paper).
+
+    Parameters
+    ----------
+    A : (r, n) array_like, DataFrame or scipy.sparse matrix
+        Items are columns. Full row rank. A float64 array is not copied: do not change it.
+    power : float, default 1
+        The exponent p > 0 of the volume.
+    weights : (n,) array_like, optional
+        Non-negative item weights q, the base measure of the paper's section 3.4.
+
+    Attributes
+    ----------
+    A, n, r, power, weights
+        As given; weights is None when all items count the same.
+    labels : sequence or None
+        Names of the items: the columns of a DataFrame, the edges of a graph.
+    graph : Graph or None
+        The edges, when the target was made from a graph.
+
+    Examples
+    --------
+    >>> from zonodpp import VolumeSampling
+    >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> target
+    VolumeSampling(r=2, n=4, power=1)
+    >>> round(float(target.log_prob([1, 2])), 4)  # log |det|: relative for powers other than 2
+    1.3863
+    """
+
+    A: Any
+
+    def __init__(self, A: Any, *, power: float = 1.0, weights: ArrayLike | None = None) -> None:
+        labels = list(A.columns) if is_dataframe(A) else None
+        matrix = as_matrix(A, "A")
+        if matrix.shape[0] > matrix.shape[1]:
+            raise ValueError(
+                f"A is r x n with items as columns and r <= n, got {matrix.shape[0]} x "
+                f"{matrix.shape[1]}; if rows are items, use from_features(X)"
+            )
+        self._set(matrix, power, weights, labels)
+
+    def _set(
+        self,
+        A: Any,
+        power: float,
+        weights: ArrayLike | None,
+        labels: Sequence[Any] | None,
+        graph: Graph | None = None,
+        *,
+        given: str = "A",
+    ) -> None:
+        r, n = A.shape
+        self.__dict__.update(
+            A=A,
+            r=r,
+            n=n,
+            power=as_positive(power, "power"),
+            weights=as_weights(weights, n),
+            labels=labels,
+            graph=graph,
+        )
+        if graph is None:  # a connected graph has full rank; its factor waits until asked for
+            try:
+                _ = self._gram
+            except RankError as error:
+                if not given:  # the caller knows better what to say
+                    raise
+                raise ValueError(_rank_message(self, error.args[0], given)) from None
+            except NonFiniteError as error:
+                place = error.place if given == "A" else error.place[::-1]
+                raise NonFiniteError(given, error.count, place) from None
+
+    @classmethod
+    def _make(
+        cls,
+        A: Any,
+        weights: ArrayLike | None,
+        labels: Sequence[Any] | None,
+        graph: Graph | None = None,
+        *,
+        given: str = "A",
+    ) -> Self:
+        target = cls.__new__(cls)
+        target._set(A, 2.0, weights, labels, graph, given=given)
+        return target
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else ", weighted"
+        return f"{type(self).__name__}(r={self.r}, n={self.n}, power={self.power:g}{weighted})"
+
+    @cached_property
+    def scale(self) -> Floats | None:
+        """Column factors s = q**(1/power): the law is that of ``|det (A s)_B|**power``."""
+        if self.weights is None:
+            return None
+        scale: Floats = self.weights ** (1.0 / self.power)
+        return scale
+
+    @cached_property
+    def columns(self) -> Columns:
+        """A laid out by columns for compiled code (without the weights)."""
+        return columns_of(self.A)
+
+    @cached_property
+    def _gram(self) -> Gram:
+        if self.graph is not None and self.graph.nodes > LARGE_GRAPH:
+            return SparseGram(self.A, np.ones(self.n) if self.scale is None else self.scale)
+        return factorise(self.A, self.scale, check_rank=self.graph is None)
+
+    @property
+    def whitening(self) -> DenseGram:
+        """The dense factor W of the Gram matrix: W (A s) has orthonormal rows."""
+        if isinstance(self._gram, DenseGram):
+            return self._gram
+        raise ValueError(
+            f"the graph has {self.r + 1} nodes, too many for a dense method; use method='trees'"
+        )
+
+    def _scaled_columns(self, items: Any) -> Floats:
+        block = self.A[:, items]
+        block = block.toarray() if sp.issparse(block) else block
+        return np.asarray(block if self.scale is None else block * self.scale[items])
+
+    def log_prob(self, B: ArrayLike) -> Floats:
+        """Log probability of bases: normalised for power 2, up to a constant otherwise.
+
+        Parameters
+        ----------
+        B : (..., r) array_like of int
+            One basis, or an array of them. A set of r dependent columns has -inf.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> import numpy as np
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+        >>> round(float(np.exp(target.log_prob(pairs)).sum()), 12)
+        1.0
+        """
+        bases = as_items(B, self.n, "B")
+        if bases.shape[-1] != self.r:
+            raise ValueError(f"a basis has r = {self.r} items, got {bases.shape[-1]}")
+        shape = bases.shape[:-1]
+        bases = bases.reshape(math.prod(shape), self.r)
+        result = self.power * self._log_dets(bases)
+        if self.power != 2:  # relative: leave out the normalisation that whitening brought in
+            result = result + self.power / 2 * self._gram.logdet
+        return np.asarray(result.reshape(shape))[()]
+
+    def _log_dets(self, bases: Any) -> Floats:
+        """Log |det| of whitened bases, whose squares sum to one over all bases."""
+        if self.graph is not None:
+            return tree_log_dets(self.graph, self.scale, bases) - self._gram.logdet / 2
+        W = self.whitening.W
+        return log_dets(lambda items: W @ self._scaled_columns(items), bases)
+
+    def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
+        """Return the law of a draw given that it holds some items and does not hold others.
+
+        Parameters
+        ----------
+        include : array_like of int
+            Items that are in every draw of the new target.
+        exclude : array_like of int
+            Items that are in none.
+
+        Returns
+        -------
+        target
+            Of the same kind, with the same n items under the same numbers and labels, so that
+            every method applies. Its ``A`` is in other coordinates.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
+        array([1. , 0.5, 0. , 0.5])
+        """
+        condition = Condition.of(include, exclude, self.n)
+        target = type(self).__new__(type(self))
+        if self.graph is not None and self.labels is not None:
+            graph = contract_and_delete(self.graph, condition, self.labels)
+            target._set(graph.incidence(), self.power, self.weights, self.labels, graph)
+            return target
+        A = self.A
+        if condition.include.size:
+            A = split_off(A, self.whitening.W, condition.include, self.scale)
+        weights = without(self.weights, condition.exclude, self.n)
+        try:
+            target._set(A, self.power, weights, self.labels, given="")
+        except RankError as error:
+            raise ImpossibleError(
+                f"without the {condition.exclude.size} excluded items only {error.args[0]} of the "
+                f"{self.r} directions are left, too few for a draw; exclude fewer items"
+            ) from None
+        return target
+
+    def kernel(self) -> Floats:
+        """Return the kernel K = A'(AA')^{-1}A, equation (4); n x n, for looking at small cases.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> K = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]).kernel()
+        >>> round(float(K.trace()), 12)
+        2.0
+        """
+        self._need_power_two("kernel()")
+        K = self._gram.quadratic(self._scaled_columns(np.arange(self.n)))
+        return (K + K.T) / 2
+
+    def inclusion(self, S: ArrayLike) -> Floats:
+        """Exact probability that all items of S are in the draw: det K_S, equation (1).
+
+        Parameters
+        ----------
+        S : (..., k) array_like of int
+            One set of items, or an array of sets of the same size.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> round(float(target.inclusion([0, 1])), 4)
+        0.0286
+        """
+        self._need_power_two("inclusion(S)")
+        sets = as_items(S, self.n, "S")
+        k = sets.shape[-1]
+        flat = sets.reshape(math.prod(sets.shape[:-1]), k)
+        result = np.zeros(len(flat))
+        if k <= self.r:
+            step = max(1, 256 // max(1, k))  # sets that share one small kernel
+            for start in range(0, len(flat), step):
+                chunk = flat[start : start + step]
+                items, place = np.unique(chunk, return_inverse=True)
+                place = place.reshape(chunk.shape)
+                K = self._gram.quadratic(self._scaled_columns(items))
+                K_S = K[place[:, :, None], place[:, None, :]]
+                result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
+        return np.asarray(result.reshape(sets.shape[:-1]))[()]
+
+    def marginals(self) -> Floats:
+        """Exact probability of each item: the diagonal of K, also called leverage scores.
+
+        For a graph these are edge weights times effective resistances.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> target.marginals().round(3)
+        array([0.171, 0.743, 0.686, 0.4  ])
+        """
+        self._need_power_two("marginals()")
+        return np.clip(self.leverages(), 0.0, 1.0)
+
+    def leverages(self) -> Floats:
+        """Squared lengths of the whitened columns s_j a_j; they sum to r.
+
+        Examples
+        --------
+        >>> from zonodpp import VolumeSampling
+        >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> round(float(target.leverages().sum()), 12)
+        2.0
+        """
+        result = np.empty(self.n)
+        for span, chunk in column_chunks(self.A, self.scale):
+            result[span] = self._gram.diagonal(chunk)
+        return result
+
+    def _need_power_two(self, what: str) -> None:
+        if self.power != 2:
+            raise ValueError(
+                f"{what} is known in closed form for power 2 only (here power={self.power:g}); "
+                "estimate it from draws: sample(target).inclusion(S), .marginals()"
+            )
+
+
+def _rank_message(target: VolumeSampling, rank: int, given: str) -> str:
+    weighted = " after weighting" if target.weights is not None else ""
+    features = "rows" if given == "A" else "columns"
+    ways_out = ["give more items a positive weight"] if weighted else []
+    if rank:
+        to = "" if given == "X" else " to from_features"
+        ways_out.append(f"pass rank={rank} (or less){to}")
+        ways_out.append(f"pass jitter=1e-6{to} to add the paper's small noise")
+    ways_out.append(f"drop {features} that depend on others")
+    return (
+        f"{given} has numerical rank {rank} but {target.r} {features}{weighted}: these must be "
+        f"linearly independent. Ways out: {'; '.join(ways_out)}"
+    )

@@ -1,0 +1,241 @@
+"""Graphs as arrays: edges and incidence; reading them, and giving trees back to networkx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Floats, Integers, frozen
+
+
+class Graph(NamedTuple):
+    """Edge e joins nodes ``tail[e]`` and ``head[e]`` (numbered from 0)."""
+
+    nodes: int
+    tail: Integers
+    head: Integers
+    names: Sequence[Any] | None = None  # of the nodes; None: their numbers
+    multigraph: bool = False
+    weight: str | None = None  # the edge attribute that weights were read from
+
+    def incidence(self) -> sp.csc_array:
+        """Return the vertex-edge incidence matrix without its last row (r = nodes - 1).
+
+        A self-loop has a zero column: it is in no spanning tree.
+        """
+        r, n = self.nodes - 1, self.tail.size
+        rows = np.sort(np.column_stack([self.tail, self.head]))
+        first = np.where(self.tail < self.head, 1.0, -1.0)
+        kept = (rows < r) & (self.tail != self.head)[:, None]
+        signs = np.column_stack([first, -first])[kept]
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return sp.csc_array((signs, rows[kept], indptr), shape=(r, n))
+
+    def is_spanning_tree(self, edges: Integers) -> bool:
+        """Tell whether these nodes - 1 edges connect all nodes."""
+        tree = sp.coo_array(
+            (np.ones(edges.size), (self.tail[edges], self.head[edges])),
+            shape=(self.nodes, self.nodes),
+        )
+        return count_components(tree) == 1
+
+
+class EdgePairs(Sequence[tuple[int, int]]):
+    """Labels of edges between numbered nodes, made when asked for: ``pairs[e]`` is a tuple."""
+
+    def __init__(self, tail: Integers, head: Integers) -> None:
+        self._tail, self._head = tail, head
+
+    def __len__(self) -> int:
+        return len(self._tail)
+
+    def __getitem__(self, e: Any) -> Any:
+        tail, head = self._tail[e], self._head[e]
+        if isinstance(e, slice):
+            return list(zip(tail.tolist(), head.tolist(), strict=True))
+        return int(tail), int(head)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self._tail.tolist(), self._head.tolist(), strict=True)
+
+    def __repr__(self) -> str:
+        more = ", ..." if len(self) > 3 else ""
+        return f"<{len(self)} edges: {', '.join(map(str, self[:3]))}{more}>"
+
+
+def count_components(links: Any) -> int:
+    """Count the parts into which a graph falls; ``links`` is a sparse matrix of its edges."""
+    from scipy.sparse.csgraph import connected_components  # not needed, nor loaded, elsewhere
+
+    return int(connected_components(links, directed=False, return_labels=False))
+
+
+def read_graph(
+    G: Any, weight: str | None, names: Sequence[Any] | None = None
+) -> tuple[Graph, Floats | None, Sequence[Any]]:
+    """Read a networkx graph or a symmetric sparse matrix of edge weights.
+
+    Returns
+    -------
+    graph, weights, labels
+        Weights are None when every edge counts the same. Labels are the edges as the user knows
+        them: ``(u, v)``, or ``(u, v, key)`` in a multigraph.
+    """
+    if weight is not None and not isinstance(weight, str):
+        raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
+    labels: Sequence[Any]
+    if sp.issparse(G):
+        graph, weights, labels = _read_adjacency(G, weight, names)
+    elif hasattr(G, "edges") and hasattr(G, "is_directed"):
+        if names is not None:
+            raise TypeError(
+                "names are for the nodes of a sparse matrix; a networkx graph has its own"
+            )
+        graph, weights, labels = _read_networkx(G, weight)
+    else:
+        raise TypeError(
+            "from_graph expects a networkx graph or a symmetric scipy.sparse matrix of edge "
+            f"weights, got {type(G).__name__} (an array becomes one with scipy.sparse.csr_array)"
+        )
+    if graph.nodes < 2:
+        raise ValueError(f"the graph has {graph.nodes} node(s); a spanning tree needs at least 2")
+    if weights is not None:
+        bad = ~(np.isfinite(weights) & (weights > 0))
+        if bad.any():
+            e = int(np.argmax(bad))
+            raise ValueError(
+                f"edge weights must be positive and finite; edge {labels[e]} has {weights[e]:g} "
+                "(remove edges that must not be used)"
+            )
+    links = sp.coo_array(
+        (np.ones(graph.tail.size), (graph.tail, graph.head)), shape=(graph.nodes, graph.nodes)
+    )
+    components = count_components(links)
+    if components > 1:
+        raise ValueError(
+            f"the graph is disconnected: it has {components} components, so no spanning tree; "
+            "sample each component by itself"
+        )
+    return graph, weights, labels
+
+
+def _read_networkx(
+    G: Any, weight: str | None
+) -> tuple[Graph, Floats | None, list[tuple[Any, ...]]]:
+    if G.is_directed():
+        raise ValueError("the graph is directed; pass G.to_undirected()")
+    names = list(G.nodes)
+    number = {node: i for i, node in enumerate(names)}
+    keys = {"keys": True} if G.is_multigraph() else {}
+    labels: list[tuple[Any, ...]] = list(G.edges(**keys))
+    tail = np.fromiter(map(number.__getitem__, map(itemgetter(0), labels)), np.int64, len(labels))
+    head = np.fromiter(map(number.__getitem__, map(itemgetter(1), labels)), np.int64, len(labels))
+    weights = None
+    if weight is not None:
+        values = [row[-1] for row in G.edges(data=weight, **keys)]
+        weights = _as_edge_weights(values, labels, weight)
+    graph = Graph(
+        len(names),
+        frozen(tail, np.int64),
+        frozen(head, np.int64),
+        names,
+        G.is_multigraph(),
+        weight,
+    )
+    return graph, weights, labels
+
+
+def _as_edge_weights(values: list[Any], labels: list[tuple[Any, ...]], weight: str) -> Floats:
+    """Turn edge attributes into numbers; text is refused, even text that looks like a number."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf" and array.shape == (len(labels),):
+        return array.astype(np.float64)
+    result = np.empty(len(labels))
+    for e, value in enumerate(values):
+        if value is None:
+            raise ValueError(
+                f"edge {labels[e]} has no attribute {weight!r}; give every edge one, or pass "
+                "weight=None"
+            )
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            result[e] = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"edge weights must be numbers; edge {labels[e]} has {weight}={value!r}"
+            ) from None
+    return result
+
+
+def _read_adjacency(
+    G: Any, weight: str | None, names: Sequence[Any] | None
+) -> tuple[Graph, Floats | None, Sequence[Any]]:
+    if weight is not None:
+        raise ValueError(
+            f"weight={weight!r} names an attribute of networkx edges; a sparse matrix holds the "
+            "edge weights itself, so leave weight out"
+        )
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ValueError(f"an adjacency matrix is square, got {G.shape}")
+    if G.dtype.kind not in "biuf":
+        raise TypeError(f"edge weights must be real numbers, got {G.dtype} entries")
+    matrix = sp.csr_array(G).astype(np.float64)
+    matrix.sum_duplicates()
+    asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
+    if asymmetry > 0:
+        raise ValueError(
+            f"the adjacency matrix is not symmetric (off by {asymmetry:g}): the graph is directed"
+        )
+    upper = sp.triu(matrix, format="coo")
+    tail, head = frozen(upper.row, np.int64), frozen(upper.col, np.int64)
+    graph = Graph(matrix.shape[0], tail, head, names, weight="weight")
+    if names is None:
+        return graph, np.asarray(upper.data), EdgePairs(tail, head)
+    if len(names) != graph.nodes:
+        raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
+    pairs = zip(tail.tolist(), head.tolist(), strict=True)
+    return graph, np.asarray(upper.data), [(names[u], names[v]) for u, v in pairs]
+
+
+def as_networkx(target: Any, edges: ArrayLike) -> Any:
+    """Return one draw from a graph's target as a networkx graph.
+
+    It has all nodes under their own names, and the draw's edges with their weights (and keys, in
+    a multigraph). Other attributes are not kept.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> target = ProjectionDPP.from_graph(nx.path_graph("abc"))
+    >>> as_networkx(target, sample(target, 1, rng=0).subsets[0, 0]).edges
+    EdgeView([('a', 'b'), ('b', 'c')])
+    """
+    graph, labels = target.graph, target.labels
+    if graph is None or labels is None:
+        raise ValueError(
+            "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
+        )
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ImportError("networkx is missing; pip install 'zonodpp[graph]'") from None
+    row = np.asarray(edges)
+    items = as_items(row[row != -1], target.n, "edges")  # -1 fills up the rows of thinned draws
+    tree = nx.MultiGraph() if graph.multigraph else nx.Graph()
+    tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
+    weights = None if target.weights is None else target.weights[items].tolist()
+    for k, e in enumerate(items.tolist()):
+        data = {} if weights is None else {graph.weight or "weight": weights[k]}
+        tree.add_edges_from([(*labels[e], data)])
+    return tree

@@ -1,0 +1,173 @@
+"""k-DPPs: a DPP given that it has k items."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import as_count, as_items, as_matrix, is_dataframe
+from zonodpp.matrices import spectrum
+from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.targets.conditioning import ImpossibleError
+from zonodpp.targets.spectral import SpectralTarget, precision, read_kernel
+from zonodpp.targets.symmetric import log_symmetric, part_probabilities, taking_chances
+
+
+class KDPP(SpectralTarget):
+    """A DPP given that it has k items: P(B) proportional to det L_B over sets of k items.
+
+    Parameters
+    ----------
+    L : (n, n) array_like, DataFrame or scipy.sparse matrix
+        Symmetric, positive semidefinite, of rank at least k.
+    k : int
+        The size of every draw.
+
+    Examples
+    --------
+    >>> from zonodpp import KDPP, sample
+    >>> target = KDPP([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]], 2)
+    >>> target.marginals().round(3)
+    array([0.7, 0.6, 0.7])
+    >>> sample(target, 3, rng=0).subsets.shape
+    (1, 3, 2)
+    """
+
+    k: int
+
+    def __init__(self, L: Any, k: int) -> None:
+        matrix, eps, labels = read_kernel(L, "L")
+        self._set_k(spectrum.of_kernel(matrix, eps), labels, k)
+
+    @classmethod
+    def from_features(cls, Phi: Any, k: int) -> Self:
+        """Make the k-DPP with L = Phi Phi', items as rows; L is never formed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP
+        >>> KDPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)), 5)
+        KDPP(k=5, n=10000, rank 20)
+        """
+        labels = list(Phi.index) if is_dataframe(Phi) else None
+        return cls._make(spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi)), labels, k)
+
+    @classmethod
+    def _make(cls, found: Spectrum, labels: Any, k: int) -> Self:
+        target = cls.__new__(cls)
+        target._set_k(found, labels, k)
+        return target
+
+    def _set_k(self, found: Spectrum, labels: Any, k: int) -> None:
+        k = as_count(k, "k", 1)
+        rank = found.vectors.shape[1]
+        if k > rank:
+            raise ValueError(
+                f"k = {k} items asked for, but the kernel has numerical rank {rank}: every set of "
+                f"more than {rank} items has determinant zero. Take k <= {rank}, or add a ridge "
+                "to the kernel, L + c * I"
+            )
+        self._set(found, labels, k=k)
+
+    def _with(self, found: Spectrum) -> Self:
+        rank, sure = found.vectors.shape[1], int(np.isposinf(found.logs).sum())
+        if not sure <= self.k <= rank:
+            raise ImpossibleError(
+                f"draws have k = {self.k} items, but {sure} are sure and {rank} the most that the "
+                "condition allows; include or exclude fewer items"
+            )
+        return self._make(found, self.labels, self.k)
+
+    def __repr__(self) -> str:
+        return f"KDPP(k={self.k}, n={self.n}, rank {self.r})"
+
+    @property
+    def expected_size(self) -> float:
+        """The size of every draw, k."""
+        return float(self.k)
+
+    @cached_property
+    def taking(self) -> Floats:
+        """Chances to take eigenvectors one after another; see `symmetric.taking_chances`."""
+        finite = np.ascontiguousarray(self.log_eigenvalues[self._sure :][::-1])
+        return frozen(taking_chances(finite, self.k - self._sure))
+
+    @cached_property
+    def chances(self) -> Floats:
+        """Chance of each eigenvector to take part."""
+        finite = part_probabilities(self.taking)[::-1]
+        return frozen(np.concatenate([np.ones(self._sure), finite]))
+
+    def _log_normaliser(self) -> float:
+        finite = np.ascontiguousarray(self.log_eigenvalues[self._sure :])
+        size = self.k - self._sure
+        return float(log_symmetric(finite, size)[size])
+
+    def log_prob(self, B: ArrayLike) -> Floats:
+        """Log probability of sets of k items, normalised; sets of another size have -inf.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP
+        >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
+        array([0.182, 0.273, 0.545])
+        """
+        result = super().log_prob(B)
+        sizes = np.sum(np.atleast_1d(np.asarray(B)) >= 0, axis=-1)
+        return np.where(sizes == self.k, result, -np.inf)[()]
+
+    def marginals(self) -> Floats:
+        """Exact probability of each item.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP
+        >>> KDPP(np.diag([1.0, 2.0, 3.0]), 2).marginals().round(3)
+        array([0.455, 0.727, 0.818])
+        """
+        return np.asarray((self.vectors**2) @ self.chances)
+
+    def inclusion(self, S: ArrayLike) -> Floats:
+        """Exact probability that all items of S are in the draw.
+
+        With L^S the kernel of the rest given S, it is det L_S e_{k-|S|}(L^S) / e_k(L).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP
+        >>> round(float(KDPP(np.diag([1.0, 2.0, 3.0]), 2).inclusion([0, 1])), 3)
+        0.182
+        """
+        sets = as_items(S, self.n, "S")
+        flat = sets.reshape(math.prod(sets.shape[:-1]), sets.shape[-1])
+        result = [self._inclusion(items) for items in flat]
+        return np.asarray(np.reshape(result, sets.shape[:-1]))[()]
+
+    def _inclusion(self, items: Any) -> float:
+        # Items that are always there have eigenvectors of their own: the rest does not see them.
+        items = items[~(np.abs(self.sure[items]) > 0.5).any(axis=1)]
+        left = self.k - self._sure - items.size
+        if left < 0:
+            return 0.0
+        rows = self.phi[items]
+        # Rows outside of which eigenvalues are taken: N' diag(lambda) N, N orthogonal to the rows.
+        Q, R = np.linalg.qr(rows.T, mode="complete")
+        diagonal = np.abs(np.diagonal(R))
+        if (diagonal <= 1e-14 * np.linalg.norm(rows, axis=1)).any():
+            return 0.0
+        finite = self.log_eigenvalues[self._sure :]
+        outside = Q[:, items.size :].T * np.exp(finite / 2)
+        values = np.linalg.svd(outside, compute_uv=False)
+        with np.errstate(divide="ignore"):
+            logs = 2 * np.log(values)
+        total = 2 * np.log(diagonal).sum() + log_symmetric(logs, left)[left]
+        return float(min(1.0, np.exp(total - self._log_normaliser())))

@@ -1,0 +1,135 @@
+"""What to sample from: targets made of features, a kernel or a graph.
+
+A target is made once, checked, and never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import as_matrix, is_dataframe
+from zonodpp.matrices.reduction import add_jitter, principal_scores, projection_basis
+from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.graphs import read_graph
+
+__all__ = ["ProjectionDPP", "VolumeSampling"]
+
+
+class ProjectionDPP(VolumeSampling):
+    """The projection DPP of A: r of n items, with probability proportional to |det A_B|^2.
+
+    Parameters
+    ----------
+    A : (r, n) array_like, DataFrame or scipy.sparse matrix
+        Items are columns (for items as rows, use `from_features`). Full row rank.
+    weights : (n,) array_like, optional
+        Non-negative item weights q: a basis is then drawn in proportion to
+        ``|det A_B|**2 * prod(q_B)``.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> sample(target, 3, rng=0).subsets.shape
+    (1, 3, 2)
+    """
+
+    def __init__(self, A: Any, *, weights: ArrayLike | None = None) -> None:
+        super().__init__(A, power=2.0, weights=weights)
+
+    @classmethod
+    def from_features(
+        cls,
+        X: Any,
+        *,
+        weights: ArrayLike | None = None,
+        rank: int | None = None,
+        jitter: float | None = None,
+        rng: Any = None,
+    ) -> Self:
+        """Make the target whose items are the rows of X, as in scikit-learn.
+
+        Parameters
+        ----------
+        X : (n, d) array_like, DataFrame or scipy.sparse matrix
+            One row of features for each item. Draws have d items, or ``rank`` items.
+        weights : (n,) array_like, optional
+            Item weights q, for instance relevance.
+        rank : int, optional
+            Use the coordinates along the leading ``rank`` principal directions (PCA, centred).
+        jitter : float, optional
+            Standard deviation of Gaussian noise added to each entry, which makes a
+            rank-deficient X full rank (the paper's section 2.3).
+        rng : seed or Generator, optional
+            For ``jitter``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
+        >>> X = np.random.default_rng(0).normal(size=(100, 20))
+        >>> ProjectionDPP.from_features(X, rank=5)
+        ProjectionDPP(r=5, n=100, power=2)
+        """
+        labels = list(X.index) if is_dataframe(X) else None
+        matrix = as_matrix(X, "X")
+        if rank is not None:
+            matrix = principal_scores(matrix, rank)
+        if jitter is not None:
+            matrix = add_jitter(matrix, jitter, rng)
+        n, d = matrix.shape
+        if d > n:
+            raise ValueError(
+                f"X has items as rows, got {n} items with {d} features: a draw of {d} out of "
+                f"{n} items is impossible. Pass rank=r for r < {n} items a draw; if columns are "
+                "items, use ProjectionDPP(A)"
+            )
+        A = matrix.T.tocsc() if sp.issparse(matrix) else matrix.T
+        return cls._make(A, weights, labels, given="X")
+
+    @classmethod
+    def from_kernel(cls, K: Any) -> Self:
+        """Make the target from its kernel, an n x n orthogonal projection (checked).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
+        >>> v = np.array([[0.6, 0.8, 0.0]])
+        >>> ProjectionDPP.from_kernel(v.T @ v).marginals()
+        array([0.36, 0.64, 0.  ])
+        """
+        labels = list(K.columns) if is_dataframe(K) else None
+        return cls._make(projection_basis(as_matrix(K, "K")), None, labels)
+
+    @classmethod
+    def from_graph(
+        cls, G: Any, *, weight: str | None = None, names: Sequence[Any] | None = None
+    ) -> Self:
+        """Make the target whose draws are spanning trees, P(T) proportional to prod of weights.
+
+        Parameters
+        ----------
+        G : networkx.Graph, MultiGraph or scipy.sparse matrix
+            Undirected and connected. A sparse matrix holds the edge weights, symmetric.
+        weight : str, optional
+            The networkx edge attribute that holds the weight. None: all edges count the same.
+        names : sequence, optional
+            Names of the nodes of a sparse matrix; their numbers by default.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP.from_graph(nx.cycle_graph("abcd"))
+        >>> target.labels
+        [('a', 'b'), ('a', 'd'), ('b', 'c'), ('c', 'd')]
+        >>> target.marginals()
+        array([0.75, 0.75, 0.75, 0.75])
+        """
+        graph, weights, labels = read_graph(G, weight, names)
+        return cls._make(graph.incidence(), weights, labels, graph)

@@ -1,0 +1,240 @@
+"""What general DPPs and k-DPPs share: a kernel known by its eigenvectors, sets of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from zonodpp.inputs import as_items, as_matrix, check_finite, is_dataframe
+from zonodpp.matrices import spectrum
+from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
+from zonodpp.targets.target import Target
+
+NOISE = 64 * np.finfo(float).eps
+
+
+class SpectralTarget(Target):
+    """A law on subsets through the eigenvalues lambda_j and eigenvectors v_j of a kernel L.
+
+    A draw is a draw of the projection DPP of some of the eigenvectors, themselves drawn at random
+    (the paper's section 2.1). Eigenvalues may be infinite, for eigenvectors that always take part.
+
+    Attributes
+    ----------
+    n, r : int
+        Number of items, and the most that a draw can hold: the rank of the kernel.
+    vectors : (n, r) array
+        Eigenvectors as columns, largest eigenvalue first.
+    log_eigenvalues : (r,) array
+        Logs of the eigenvalues of L.
+    labels : sequence or None
+        Names of the items.
+    """
+
+    vectors: Floats
+    log_eigenvalues: Floats
+    power = 2.0
+    weights = None
+    graph = None
+
+    def _set(self, found: Spectrum, labels: Sequence[Any] | None, **more: Any) -> None:
+        n, r = found.vectors.shape
+        if r == 0:
+            raise ValueError("the kernel is zero: every draw would be empty")
+        vectors, logs = frozen(found.vectors), frozen(found.logs)
+        self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, **more)
+
+    @cached_property
+    def _sure(self) -> int:
+        """Number of eigenvectors that always take part; they come first."""
+        return int(np.sum(np.isposinf(self.log_eigenvalues)))
+
+    @cached_property
+    def phi(self) -> Floats:
+        """Features with L = phi phi', (n, rank), without the directions of infinite eigenvalue."""
+        finite = self.log_eigenvalues[self._sure :]
+        return np.asarray(self.vectors[:, self._sure :] * np.exp(finite / 2))
+
+    @property
+    def sure(self) -> Floats:
+        """The eigenvectors of infinite eigenvalue, (n, their number)."""
+        return np.asarray(self.vectors[:, : self._sure])
+
+    def _log_normaliser(self) -> float:
+        raise NotImplementedError
+
+    def _with(self, found: Spectrum) -> Self:
+        """Return a target of the same kind with another spectrum."""
+        raise NotImplementedError
+
+    def log_prob(self, B: ArrayLike) -> Floats:
+        """Log probability of sets, normalised.
+
+        Parameters
+        ----------
+        B : (..., k) array_like of int
+            One set, or an array of sets; rows of fewer items are filled up with -1, as in
+            `Samples.subsets`.
+        """
+        rows = np.asarray(B)
+        if rows.ndim == 0:
+            rows = rows[None]
+        if rows.size and not np.issubdtype(rows.dtype, np.integer):
+            raise TypeError(f"B must hold item indices (integers), got {rows.dtype} entries")
+        flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
+        flat = -np.sort(-flat, axis=1)  # the filling comes last
+        sizes = (flat >= 0).sum(axis=1)
+        if (flat < -1).any():
+            raise ValueError(f"B must hold item indices from 0 to {self.n - 1}, got {flat.min()}")
+        result = np.empty(len(flat))
+        for size in np.unique(sizes):
+            chosen = sizes == size
+            sets = as_items(flat[chosen, :size], self.n, "B")
+            result[chosen] = self._log_dets(sets) - self._log_normaliser()
+        return np.asarray(result.reshape(rows.shape[:-1]))[()]
+
+    def _log_dets(self, sets: Integers) -> Floats:
+        """Log det L_B of sets of one size, (sets,); infinite eigenvalues leave their coefficient.
+
+        Along those the set's rows are split off first; the rest is a QR of phi's rows.
+        """
+        count, size = sets.shape
+        if size == 0:
+            return np.full(count, 0.0 if self._sure == 0 else -np.inf)
+        if not self._sure <= size <= self.r:
+            return np.full(count, -np.inf)
+        result = np.empty(count)
+        step = max(1, 2**21 // (size * self.r))
+        for start in range(0, count, step):
+            result[start : start + step] = self._log_det_block(sets[start : start + step])
+        return result
+
+    def _log_det_block(self, sets: Integers) -> Floats:
+        logs = np.zeros(len(sets))
+        rows = self.phi[sets]
+        with np.errstate(divide="ignore"):
+            if self._sure:
+                Q, R = np.linalg.qr(self.vectors[sets, : self._sure], mode="complete")
+                logs += 2 * _log_diagonal(R)
+                rows = np.swapaxes(Q[:, :, self._sure :], 1, 2) @ rows
+            if rows.shape[1]:
+                R = np.asarray(np.linalg.qr(np.swapaxes(rows, 1, 2), mode="r"))
+                logs += 2 * _log_diagonal(R)
+            unit = self.vectors[sets]
+            lengths = np.linalg.norm(unit, axis=2, keepdims=True)
+            unit = unit / np.where(lengths > 0, lengths, 1.0)
+        # Dependent items leave rounding noise where an exact zero should stand.
+        logs[np.linalg.svd(unit, compute_uv=False)[:, -1] < NOISE * self.r] = -np.inf
+        return logs
+
+    def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
+        """Return the law of a draw given that it holds some items and does not hold others.
+
+        Items keep their numbers and labels. An included item gets an eigenvector of its own with
+        infinite eigenvalue, an excluded one has zeros only.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import DPP
+        >>> target = DPP(L=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
+        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
+        array([1.   , 0.429, 0.   ])
+        """
+        condition = Condition.of(include, exclude, self.n)
+        if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
+            raise never_together(condition.include, "their features are linearly dependent")
+        sure, phi = eliminate(self.sure, self.phi, condition)
+        if not sure.shape[1] and not phi.any():
+            raise ImpossibleError("no item is left to draw; exclude fewer items")
+        return self._with(spectrum.of_features(phi).joined(sure))
+
+
+def _log_diagonal(R: Floats) -> Floats:
+    return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
+
+
+def eliminate(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
+    """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
+
+    Included items use up directions, infinite ones first, and leave to all others what lies
+    outside; see the module `zonodpp.targets.conditioning` for the same with projection DPPs.
+    """
+    include, exclude = condition
+    sure, phi = sure.copy(), phi.copy()
+    if include.size:
+        before = np.linalg.norm(np.column_stack([sure, phi]), axis=1)
+        left, sizes, right = np.linalg.svd(sure[include])
+        used = int(np.sum(sizes > NOISE * max(sure.shape)))
+        rows = left.T @ phi[include]
+        phi -= (sure @ right[:used].T / sizes[:used]) @ rows[:used]
+        sure = sure @ right[used:].T
+        Q, R = scipy.linalg.qr(rows[used:].T, mode="economic")
+        if R.shape[0] < R.shape[1] or (np.diagonal(R) == 0).any():
+            raise never_together(include, "their features are linearly dependent")
+        phi -= (phi @ Q) @ Q.T
+        noise = NOISE * max(phi.shape) * before
+        phi[np.linalg.norm(phi, axis=1) <= noise] = 0.0
+        sure[np.linalg.norm(sure, axis=1) <= noise] = 0.0
+    for items in condition:
+        phi[items], sure[items] = 0.0, 0.0
+    if sure.shape[1]:
+        if np.linalg.svd(sure, compute_uv=False)[-1] < NOISE * len(sure):
+            raise ImpossibleError(
+                f"the {exclude.size} excluded items hold a direction that every draw needs; "
+                "exclude fewer items"
+            )
+        sure, _ = np.linalg.qr(sure)
+        phi -= sure @ (sure.T @ phi)
+        phi[np.abs(sure).max(axis=1) == 1.0] = 0.0
+    own = np.zeros((len(phi), include.size))
+    own[include, np.arange(include.size)] = 1.0
+    return np.column_stack([own, sure]), phi
+
+
+def precision(given: Any) -> float:
+    """Relative precision of the numbers given, by their type."""
+    kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
+    single = any(kind in (np.float32, np.float16) for kind in kinds)
+    return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
+def read_kernel(kernel: Any, name: str) -> tuple[Floats, float, Sequence[Any] | None]:
+    """Check a symmetric kernel; return it with the precision it was given to, and labels."""
+    labels = list(kernel.columns) if is_dataframe(kernel) else None
+    eps = precision(kernel)
+    matrix = as_matrix(kernel, name)
+    matrix = matrix.toarray() if sp.issparse(matrix) else matrix
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"{name} is n x n, got {matrix.shape[0]} x {matrix.shape[1]}; for features of items "
+            "as rows use from_features(Phi)"
+        )
+    check_finite(matrix, name)
+    size = max(float(matrix.max()), -float(matrix.min()))
+    asymmetry = _asymmetry(matrix)
+    if asymmetry > 1e3 * len(matrix) * eps * size:
+        raise ValueError(
+            f"{name} is not symmetric: entries [i, j] and [j, i] differ by up to {asymmetry:.3g}; "
+            f"pass ({name} + {name}.T) / 2 if that is only noise"
+        )
+    if asymmetry:
+        matrix = (matrix + matrix.T) / 2
+    return matrix, eps, labels
+
+
+def _asymmetry(matrix: Floats) -> float:
+    """Return the largest difference from the transpose, found without a second n x n array."""
+    step = 512
+    return max(
+        float(np.abs(matrix[start : start + step] - matrix[:, start : start + step].T).max())
+        for start in range(0, len(matrix), step)
+    )

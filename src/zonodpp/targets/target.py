@@ -1,0 +1,67 @@
+"""What every target has in common."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from zonodpp.matrices.columns import Floats
+    from zonodpp.targets.graphs import Graph
+
+
+class Target:
+    """A law on subsets of n items, numbered from 0 and perhaps labelled; it never changes.
+
+    Attributes
+    ----------
+    n, r : int
+        Number of items, and the most that a draw can hold.
+    power : float
+        2 for determinantal point processes.
+    labels : sequence or None
+        Names of the items.
+    """
+
+    n: int
+    r: int
+    power: float
+    weights: Floats | None
+    labels: Sequence[Any] | None
+    graph: Graph | None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
+
+    def log_prob(self, B: ArrayLike) -> Floats:
+        """Log probability of subsets."""
+        raise NotImplementedError
+
+    def inclusion(self, S: ArrayLike) -> Floats:
+        """Probability that all items of S are in the draw."""
+        raise NotImplementedError
+
+    def marginals(self) -> Floats:
+        """Probability of each item."""
+        raise NotImplementedError
+
+    def with_labels(self, labels: Sequence[Any]) -> Self:
+        """Return the same target with other names for its items.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]).with_labels("abcd")
+        >>> sample(target, 1, rng=0).labelled()
+        [[['b', 'd']]]
+        """
+        names = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        if len(names) != self.n:
+            raise ValueError(f"there are {self.n} items, got {len(names)} labels")
+        target = copy.copy(self)
+        target.__dict__["labels"] = names
+        return target
