@@ -73,7 +73,8 @@ def test_an_interrupted_run_goes_on(target, tmp_path):
 SCRIPT = """
     import sys
     import numpy as np
-    from zonodpp import ProjectionDPP, checkpoint, sample
+    from zonodpp import ProjectionDPP, sample
+    from zonodpp.chains import checkpoint
     checkpoint.INTERVAL, checkpoint.SHARE = 0.02, 0.9
     A = np.random.default_rng(0).normal(size=(4, 14))
     print("ready", flush=True)
