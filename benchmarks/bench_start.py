@@ -42,7 +42,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def run(quick: bool) -> list[Row]:
-    return [*processes(quick), *memory(quick)]
+    return [*processes(quick), *cold(quick), *memory(quick)]
 
 
 def new_process(*arguments: str, cache: str | None = None) -> tuple[float, float]:
@@ -92,7 +92,7 @@ def processes(quick: bool) -> list[Row]:
     return rows
 
 
-def once(quick: bool) -> list[Row]:
+def cold(quick: bool) -> list[Row]:
     """Time a first draw that has to compile everything."""
     what = "new process: first draw, zonotope, cold cache"
     if quick:

@@ -1,0 +1,68 @@
+"""Code in the README and in docs/ does what it says: it runs as pasted."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOO_LONG = {"long_runs.md", "reproduce.md"}  # minutes; their code is only compiled
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M)
+
+
+def given():
+    """Return what pages take for granted."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    distances = ((X[:, None] - X) ** 2).sum(axis=-1)
+    return {
+        "np": np,
+        "X": X,
+        "K": np.exp(-0.1 * distances),
+        "scores": rng.random(300),
+        "embeddings": X,
+        "seen": [5],
+        "titles": [f"title {i}" for i in range(300)],
+    }
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+def test_python_of_a_page_runs_as_pasted(page, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    names = given()
+    for number, block in enumerate(blocks(page, "python")):
+        code = compile(block, f"{page.name}, block {number}", "exec")
+        if page.name not in TOO_LONG:
+            exec(code, names)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/command_line.md"])
+def test_first_commands_of_a_page_run_as_pasted(name, tmp_path):
+    pytest.importorskip("sklearn")
+    block = next(text for text in blocks(ROOT / name, "sh") if text.startswith("zonodpp"))
+    script = block.replace("zonodpp ", f"{sys.executable} -m zonodpp ")
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail"],
+        input=script,
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "draws of 5 out of 32 items" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+        if not link.startswith(("http://", "https://")):
+            assert (page.parent / link).exists(), link
