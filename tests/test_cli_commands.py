@@ -66,6 +66,8 @@ def test_summarize(says, fails, folder):
     Path("empty.txt").write_text(" \n")
     assert "nothing to summarize" in fails("summarize", "empty.txt")
     assert "binary" in fails("summarize", "-", stdin=bytes(100))
+    help_text = " ".join(says("summarize", "--help").split())
+    assert "auto, appendix, spread or lsa. [default: auto]" in help_text
 
 
 def test_landmarks(says, fails, folder):
@@ -108,6 +110,8 @@ def test_volume(says, fails, folder):
     found = json.loads(says("volume", "-", "--method", "estimate", "--json", stdin=square))
     assert abs(found["volume"] - 3) < 5 * found["stderr"] + 1e-9
     assert "--items columns" in fails("volume", "-", stdin=b"1,0,0\n0,1,0\n")
+    help_text = " ".join(says("volume", "--help").split())
+    assert "all sets of d generators" in help_text
 
 
 def test_reproduce(says, fails, folder):
@@ -118,6 +122,9 @@ def test_reproduce(says, fails, folder):
     assert Path(found["page"]).is_file()
     assert "nonsense" in fails("reproduce", "nonsense")
     assert "foods.csv" in fails("reproduce", "geometry", "--out", "foods.csv")
+    from zonodpp.experiments import SEED
+
+    assert f"Default: {SEED}." in says("reproduce", "--help")
 
 
 def test_bench(says, fails, folder):

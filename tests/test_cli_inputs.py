@@ -8,7 +8,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from zonodpp import ProjectionDPP, sample
+from zonodpp import DPP, ProjectionDPP, sample
 from zonodpp.cli import main
 
 FOODS = "food,fat,water,fibre\napple,0.2,85.6,2.4\nbread,3.2,36,7\negg,9.5,76.2,0\noil,100,0,0\n"
@@ -97,6 +97,11 @@ def test_targets_of_all_kinds(call, subsets):
     assert {len(row) for row in subsets("x.npy", "--size", 2)[0]} == {2}
     sizes = {len(row) for row in subsets("x.npy", "--dpp", "--expected-size", 1.5)[0]}
     assert len(sizes) > 1
+    np.save("l.npy", 100 * X @ X.T)
+    scaled = expected(DPP(L=100 * X @ X.T).scaled(1.5))
+    found = subsets("l.npy", "--kernel", "--expected-size", 1.5)
+    assert found == [[[i for i in row if i >= 0] for row in chain] for chain in scaled]
+    assert {len(row) for row in subsets("l.npy", "--kernel", "--size", 2)[0]} == {2}
     code, out, _ = call("sample", "x.npy", "--power", 1, "--seed", 1, "-n", 5, "-O", "rule=barker")
     assert code == 0
     assert "method exchange" in out
@@ -182,6 +187,8 @@ def test_requests_that_cannot_be_met(fails):
     assert "pass --items rows" in fails(*foods, "--items", "columns")
     assert "leave out --kernel" in fails("sample", "foods.csv", "--columns", "1", "--kernel")
     assert "no such option" in fails("sample", "foods.csv", "--colour")
+    assert "needs --seed" in fails(*foods, "--jitter", 0.1, "--checkpoint", "run.checkpoint")
+    assert not os.path.exists("run.checkpoint")
     write("wide.csv", "1,2,3\n4,5,6\n")
     assert "Pass --rank" in fails("sample", "wide.csv")
     write("dependent.csv", "1,2\n2,4\n3,6\n")
@@ -238,6 +245,27 @@ def test_graphs(call, fails):
     assert "pass --draws 1" in fails("trees", "g2.edges", "-n", 2, "--out", "tree.graphml")
 
 
+def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
+    pytest.importorskip("networkx")
+    from zonodpp import Samples
+    from zonodpp.targets.family import LARGE_GRAPH
+
+    n = LARGE_GRAPH + 1
+    write("wheel.edges", "".join(f"{i} {(i + 1) % (n - 1)}\n{i} hub\n" for i in range(n - 1)))
+    write("square.edges", "a b\nb c\nc d\nd a\n")
+    assert "exact" in call("trees", "square.edges", "-n", 3, "--seed", 1)[1].splitlines()[3]
+
+    def refuse(*_):
+        raise MemoryError("the factor does not fit")
+
+    monkeypatch.setattr("zonodpp.targets.family.SparseGram", refuse)
+    assert call("trees", "wheel.edges", "-n", 3, "--seed", 1, "--out", "trees.npz")[0] == 0
+    code, out, err = call("trees", "wheel.edges", "-n", 3, "--seed", 1)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[3].split() == ["edge", "drawn"]
+    assert "share of" in Samples.load("trees.npz")._repr_html_()
+
+
 def test_files_by_ending(call):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -278,6 +306,11 @@ def test_runs_repeat(call):
     _, longer, _ = call(*chain, "-n", 9)
     a, b = (json.loads(out)["subsets"][0] for out in (short, longer))
     assert b[:5] == a
+    noisy = ("sample", "foods.csv", "--id", "food", "--jitter", 0.1, "--seed", 1, "--json")
+    noisy += ("--checkpoint", "noisy.checkpoint")
+    _, short, _ = call(*noisy, "-n", 5)
+    _, longer, _ = call(*noisy, "-n", 9)
+    assert json.loads(longer)["subsets"][0][:5] == json.loads(short)["subsets"][0]
     more = ("--thin", 1000, "--seconds", 0.2, "--track", "egg,oil", "--json")
     code, out, _ = call(*chain[:-3], *more)
     assert code == 0

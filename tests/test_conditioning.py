@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from cases import graphs, hard_targets, targets, volume_targets
 from law import enumerate_law, p_value
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling, sample
 
 DRAWS = 4000
 
@@ -146,3 +146,13 @@ def test_impossible_trees():
     bridge = target.labels.index((2, 3))
     with pytest.raises(ValueError, match="falls into 2 parts"):
         target.condition(exclude=[bridge])
+
+
+def test_copies_are_refused_after_a_first_condition_too():
+    Phi = np.random.default_rng(0).normal(size=(6, 4))
+    Phi[2] = Phi[1]
+    for target in (DPP.from_features(Phi), KDPP.from_features(Phi, 3)):
+        given = target.condition(include=[0])
+        with pytest.raises(ValueError, match="linearly dependent"):
+            given.condition(include=[1, 2])
+        assert given.condition(include=[1]).marginals()[2] == pytest.approx(0.0, abs=1e-12)

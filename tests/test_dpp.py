@@ -410,3 +410,23 @@ class TestDownstream:
         assert target.expected_size == pytest.approx(2.5)
         with pytest.raises(ValueError, match="between 0 and the rank 6"):
             target.scaled(6)
+
+
+def test_small_eigenvalues_of_a_large_float32_kernel_count():
+    target = DPP(K=0.02 * np.eye(2000, dtype=np.float32))
+    assert target.expected_size == pytest.approx(40, rel=1e-5)
+
+
+def test_log_prob_reads_sets_and_says_how_to_fill_up():
+    target = DPP(L=np.eye(3))
+    assert target.log_prob({0, 1}) == target.log_prob([0, 1])
+    assert KDPP(np.eye(3), 2).log_prob({0, 1}) == pytest.approx(np.log(1 / 3))
+    with pytest.raises(ValueError, match="fill smaller sets up with -1"):
+        target.log_prob([[0, 1], [2]])
+
+
+@pytest.mark.parametrize("method", ["exact", "exchange", "zonotope"])
+def test_only_items_of_the_target_are_tracked(method):
+    for target in (DPP(L=np.eye(3)), KDPP(np.eye(3), 2)):
+        with pytest.raises(ValueError, match="from 0 to 2"):
+            sample(target, 10, method=method, track=[[4]])

@@ -30,6 +30,10 @@ def test_names_mean_what_they_mean_in_scikit_learn(kernel):
     assert across == pytest.approx(expected[:, :7], abs=1e-12)
     sparse = similarity(sp.csr_array(X), kernel=kernel, gamma=0.4)
     assert sparse == pytest.approx(expected, abs=1e-7)
+    for one, other in ((X, sp.csr_array(X[:7])), (sp.csr_array(X), X[:7])):
+        mixed = similarity(one, other, kernel=kernel, gamma=0.4)
+        assert isinstance(mixed, np.ndarray)
+        assert mixed == pytest.approx(expected[:, :7], abs=1e-7)
 
 
 def test_close_neighbours_keep_their_digits():

@@ -219,3 +219,24 @@ def test_points_of_an_ill_scaled_zonotope_lie_inside():
     zonotope = Zonotope(A, rng=0)
     for method in ("independence", "hit-and-run"):
         assert all(zonotope.contains(x) for x in zonotope.sample(20, method, rng=2))
+
+
+def test_what_does_not_move_meets_no_bound():
+    square = Zonotope(np.eye(2), rng=0)
+    walk = square.walk([0.5, np.nextafter(1, 2)], [1, 0])
+    assert walk.breaks == pytest.approx([-0.5, 0.5])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_ends_of_a_line_scale_with_its_direction(size):
+    low, high = Zonotope(np.eye(2), rng=0).chord([0.25, 0.5], [size, 0])
+    assert low * size == pytest.approx(-0.25)
+    assert high * size == pytest.approx(0.75)
+
+
+def test_costs_are_copied():
+    c = np.array([1.0, 2.0, 4.0, 8.0])
+    zonotope = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=c)
+    before = zonotope.tile([1, 1])
+    c[:] = [8.0, 4.0, 2.0, 1.0]
+    assert np.array_equal(zonotope.tile([1, 1]).basis, before.basis)

@@ -317,3 +317,11 @@ def test_bad_options(options, message):
 def test_an_initial_set_that_is_no_basis():
     with pytest.raises(ValueError, match="not a basis"):
         sample(TARGETS["duplicates"], 1, method="zonotope", init=[0, 5, 1])
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_reflected_walks_of_tiny_matrices_end(r):
+    for seed in range(20):
+        A = np.random.default_rng(seed).normal(size=(r, r))
+        samples = sample(ProjectionDPP(A), 3, method="zonotope", track=[[0]], rng=seed)
+        assert samples.tracked == pytest.approx(1.0)

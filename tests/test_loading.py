@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from zonodpp._loading import without_collection
+from zonodpp._loading import loading, without_collection
 
 
 class Knot:
@@ -51,3 +51,11 @@ def test_what_the_caller_has_frozen_stays_frozen():
     with without_collection():
         pass
     assert gc.get_freeze_count() >= count - 10  # objects may be freed by count
+
+
+def test_the_collector_is_left_alone_once_loaded():
+    gc.enable()
+    with loading("a made-up name"):
+        assert not gc.isenabled()
+    with loading("a made-up name"):
+        assert gc.isenabled()

@@ -400,3 +400,10 @@ def test_bad_input(call, kind, message):
     target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
     with pytest.raises(kind, match=message):
         call(target)
+
+
+@pytest.mark.parametrize("size", [1e-16, 1e-3, 1e16])
+def test_included_items_stay_whatever_the_size_of_the_kernel(size):
+    conditioned = DPP(L=size * np.eye(3)).condition(include=[0])
+    assert 0 in find_map(conditioned).subset
+    assert find_map(conditioned, k=2).subset.size == 2

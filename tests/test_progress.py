@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, sample
+from zonodpp.chains.progress import Progress, work_done
+from zonodpp.chains.slices import Chain, Plan
+from zonodpp.sampling import prepare
 
 pty = pytest.importorskip("pty")
 
@@ -54,3 +57,20 @@ def test_silence_in_a_pipe():
     done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True)
     assert done.stdout == b""
     assert done.stderr == b""
+
+
+def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
+    sampler = prepare("exchange", ProjectionDPP(np.eye(2, 4)), None, {"rule": "barker"})
+    rng = np.random.default_rng(0)
+    chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, drawn=900) for _ in range(2)]
+    for chain in chains:
+        chain.state["counts"][0] = 9000
+    before = work_done(chains)
+    assert before == (1800, 18_000)
+    for chain in chains:  # of this call
+        chain.drawn += 10
+        chain.state["counts"][0] += 100
+    found = Progress.of(sampler, chains, Plan(1000, 10, 2, 0), 2.0, None, before)
+    assert (found.drawn, found.total) == (1820, 2000)
+    assert found.steps_per_second == 100
+    assert found.remaining == pytest.approx(18.0)

@@ -412,3 +412,23 @@ class TestBadFiles:
                 assert_same(again, samples)
             assert path.read_bytes() == before
         assert seen > len(whole) / 3 * 0.7
+
+
+def test_one_set_at_a_time():
+    samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 10, rng=0)
+    with pytest.raises(ValueError, match="one set of items, got 2"):
+        samples.inclusion([[1, 2], [0, 3]])
+
+
+def test_draws_are_thinned_once():
+    samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 10, rng=0).thinned(1.5, rng=0)
+    with pytest.raises(ValueError, match="thinned already"):
+        samples.thinned(1)
+
+
+def test_without_draws_there_is_nothing_to_estimate():
+    target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    samples = Samples(np.empty((1, 0, 2), np.int32), target, "exchange", stats={})
+    for estimate in (samples.best, samples.marginals, lambda: samples.inclusion([0])):
+        with pytest.raises(ValueError, match="there are no draws"):
+            estimate()

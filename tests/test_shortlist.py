@@ -48,6 +48,15 @@ def test_law(diversity):
     assert p_value(found, *law(*SMALL, 3, diversity)) > THRESHOLD
 
 
+def test_an_item_of_no_relevance_is_impossible_however_much_difference_counts():
+    relevance = np.where(np.arange(6) == 2, 0.0, SMALL[0])
+    found = draws(400, relevance, SMALL[1], 3, diversity=np.inf)
+    assert p_value(found, *law(*SMALL, 3, np.inf, exclude=[2])) > THRESHOLD
+    # Included it is drawn, and nothing else changes.
+    kept = draws(400, relevance, SMALL[1], 3, diversity=np.inf, include=[2])
+    assert p_value(kept, *law(*SMALL, 3, np.inf, include=[2])) > THRESHOLD
+
+
 def test_law_under_a_condition():
     condition = {"include": [4], "exclude": [2]}
     found = draws(400, *SMALL, 3, diversity=0.7, **condition)

@@ -504,3 +504,26 @@ def test_large_graph_by_sparse_factorisation(monkeypatch):
     assert np.exp(sparse.log_prob(trees)) == pytest.approx(np.exp(dense.log_prob(trees)))
     with pytest.raises(ValueError, match="method='trees'"):
         sample(sparse, 1, method="exact")
+
+
+def test_an_adjacency_matrix_may_be_off_by_rounding():
+    matrix = sp.csr_array(np.array([[0.0, 0.1 + 0.2, 1.0], [0.3, 0.0, 1.0], [1.0, 1.0, 0.0]]))
+    assert ProjectionDPP.from_graph(matrix).n == 3
+    matrix[0, 1] = 0.31
+    with pytest.raises(ValueError, match="not symmetric"):
+        ProjectionDPP.from_graph(matrix)
+
+
+def test_edges_under_other_names_make_no_networkx_tree():
+    target = ProjectionDPP.from_graph(nx.cycle_graph(4)).with_labels(["ab", "bc", "cd", "da"])
+    samples = sample(target, 1, rng=0)
+    assert set(samples.labelled()[0][0]) < {"ab", "bc", "cd", "da"}
+    with pytest.raises(ValueError, match=r"a name of its own, '..'"):
+        samples.to_networkx()
+
+
+def test_targets_of_large_graphs_are_pickled(monkeypatch):
+    monkeypatch.setattr("zonodpp.targets.family.LARGE_GRAPH", 3)
+    target = ProjectionDPP.from_graph(nx.cycle_graph(9))
+    marginals = target.marginals()
+    assert pickle.loads(pickle.dumps(target)).marginals() == pytest.approx(marginals)

@@ -1,4 +1,4 @@
-"""The one way this package compiles its loops."""
+"""The four ways this package compiles its loops."""
 
 from __future__ import annotations
 

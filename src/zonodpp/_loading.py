@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+_loaded: set[str] = set()
+
+
+def loading(name: str) -> AbstractContextManager[None]:
+    """Return `without_collection` the first time, and nothing special after that."""
+    if name in _loaded:
+        return nullcontext()
+    _loaded.add(name)
+    return without_collection()
 
 
 @contextmanager

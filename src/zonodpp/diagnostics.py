@@ -170,9 +170,10 @@ def distinct_subsets(samples: Samples) -> Integers:
 
 
 def total_variation(samples: Samples) -> float:
-    """Total variation distance from the law of the draws, all chains together, to the target.
+    """Total variation distance between the frequencies of draws and the target.
 
-    Independent draws have one too, which falls with the square root of their number.
+    Draws of all chains count together. It is not zero for independent draws either: it falls with
+    one over the root of their number.
 
     Raises
     ------

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from zonodpp._jit import announce_compilation
-from zonodpp._loading import without_collection
+from zonodpp._loading import loading
 from zonodpp.chains.checkpoint import Checkpoint, identify
-from zonodpp.chains.progress import Progress, reporter
+from zonodpp.chains.progress import Progress, reporter, work_done
 from zonodpp.chains.slices import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samples import Samples
 from zonodpp.targets import VolumeSampling
 from zonodpp.targets.target import Target
@@ -67,11 +68,14 @@ def sample(
         Steps thrown away first, and steps from one kept draw to the next. Independent draws need
         neither, and ignore both.
     seconds : float, optional
-        Stop after this time and return what was drawn; all chains are cut to the same length.
+        Stop after this time and return what was drawn; all chains are cut to the same length. The
+        ``thin`` steps to a draw are not cut short.
     init : (r,) or (chains, r) array_like of int, optional
         Starting bases, for Markov chains.
     track : list of sets of items, optional
-        Record the presence of these sets in `Samples.tracked`.
+        Record these sets in `Samples.tracked`: presence in each draw, with method exchange averaged
+        over the ``thin`` steps to it, with zonotope averaged along each line. Read it with
+        ``trace(tracked=k)``.
     progress : bool or callable, optional
         None shows a bar on a terminal and nothing elsewhere. A callable gets a `Progress` now and
         then.
@@ -122,7 +126,7 @@ def sample(
         method = best_method(target)
 
     with announce_compilation():
-        with without_collection():
+        with loading(method):
             sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
@@ -144,7 +148,7 @@ def sample(
         if file is not None:
             file.resume(runs, store)
         _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
-    if not store.filled.all():
+    if seconds is not None and not store.filled.all():
         warnings.warn(
             f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in", stacklevel=2
         )
@@ -170,10 +174,12 @@ def _run(
 ) -> None:
     """Run the chains, with progress and checkpoints between slices; Ctrl-C ends it early."""
     begun = time.perf_counter()
+    before = work_done(chains)  # a checkpoint's, in a run that goes on
     with reporter(progress) as report:
 
         def after_slice() -> None:
-            report(Progress.of(sampler, chains, plan, time.perf_counter() - begun, seconds))
+            elapsed = time.perf_counter() - begun
+            report(Progress.of(sampler, chains, plan, elapsed, seconds, before))
             if file is not None:
                 file.write_if_due(store)
 
@@ -206,6 +212,7 @@ def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) ->
         return _prepare("mixture", method, target, track, options)
     if method == "trees":
         raise ValueError("method='trees' draws spanning trees; make the target with from_graph(G)")
+    SetTracker.of(track, target.n)  # the chains below have more items than the target
     if hasattr(target, "k"):
         alternating = importlib.import_module("zonodpp.samplers.alternating")
         return alternating.prepare(target, track, partial(prepare_chain, method, None, options))

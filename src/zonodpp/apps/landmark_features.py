@@ -198,7 +198,8 @@ def _wide_directions(X: Any, root: Floats, mean: Floats, k: int) -> tuple[Floats
 def simplex_features(X: Any, directions: Directions) -> Features:
     """Return a constant and the principal coordinates, brought to one spread.
 
-    The determinant of r such rows is the volume of the simplex that has these r points as corners.
+    The determinant of r such rows is proportional to the volume of the simplex that has these r
+    points as corners.
     """
     mean, vectors, spread = directions
     n, k = X.shape[0], vectors.shape[1]

@@ -56,12 +56,13 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         How many rows to pick. Should X have fewer distinct rows, all of them, with a warning.
     transformer : str or scikit-learn transformer, default "pca"
         Where features come from. ``"pca"``: a constant and the leading ``n_landmarks - 1``
-        principal coordinates, so that the determinant is the volume of the simplex with the
-        landmarks as corners. ``"kernel"``: the leading eigenfunctions of ``kernel``; the choice
-        for Nystroem approximations. ``"isomap"`` and any transformer: the same simplex in the
-        coordinates that it gives. ``"precomputed"``: X itself, with ``n_landmarks`` columns.
-        Where there are too few coordinates for "pca", "isomap" or a transformer, the
-        eigenfunctions of the kernel ``exp(-distance / spread)`` of the coordinates are taken.
+        principal coordinates, so that the determinant is proportional to the volume of the
+        simplex with the landmarks as corners. ``"kernel"``: the leading eigenfunctions of
+        ``kernel``; the choice for Nystroem approximations. ``"isomap"`` and any transformer: the
+        same simplex in the coordinates that it gives. ``"precomputed"``: X itself, with
+        ``n_landmarks`` columns. Where there are too few coordinates for "pca", "isomap" or a
+        transformer, the eigenfunctions of the kernel ``exp(-distance / spread)`` of the
+        coordinates are taken.
     kernel : str or callable, default "rbf"
         The kernel of ``transform``: a name that `sklearn.metrics.pairwise.pairwise_kernels`
         knows, or a function of two rows.
@@ -71,8 +72,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
-        Divide the weight q_i of a row by the squared length that its features leave out, the most
-        likely design if that part is noise. False: all rows weigh the same.
+        Divide the weight q_i of a row by the squared length that its features leave out (plus a
+        hundredth of the mean): D-optimal design if that part is noise. False: all rows weigh the
+        same.
     n_draws : int, default 1
         Draw so often and keep the draw of highest probability.
     method : {"auto", "exact", "zonotope", "exchange"}

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from zonodpp.apps.shortlist_law import Directions, directions, target_of
+from zonodpp.features.quality import as_quality
 from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import as_count, as_matrix, check_finite, is_dataframe, one_of
 from zonodpp.matrices.columns import Floats, Integers
@@ -92,8 +93,9 @@ def shortlist(
     A set B is picked with probability proportional to
     ``det(V_B)**2 * prod(relevance[B] ** (2 / diversity))``, where V has k columns: the leading
     left singular vectors of the features, whose rows are brought to length one first. This is the
-    projection DPP of quality times diversity. Items with equal features are never picked together,
-    nor is an item of relevance zero.
+    projection DPP of quality times diversity. Items whose features point the same way (one row is
+    a multiple of the other) are never picked together, unless diversity is 0. Nor is an item of
+    relevance zero ever picked.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def shortlist(
     rows = as_matrix(features, "features")
     check_finite(rows, "features")
     n = rows.shape[0]
-    worth = _as_relevance(relevance, n)
+    worth = as_quality(relevance, n, "relevance")
     k = as_count(k, "k", 1)
     diversity = _as_diversity(diversity)
     n_draws = as_count(n_draws, "n_draws", 1)
@@ -169,22 +171,6 @@ def shortlist(
         min(log_prob, 0.0),
         _dissimilarity(rows, chosen, k, similar),
     )
-
-
-def _as_relevance(relevance: Any, n: int) -> Floats:
-    worth = np.asarray(relevance, dtype=np.float64)
-    if worth.shape != (n,):
-        raise ValueError(
-            f"relevance must have one entry for each of the {n} items, got shape {worth.shape}"
-        )
-    check_finite(worth, "relevance")
-    if (worth < 0).any():
-        first = int(np.argmax(worth < 0))
-        raise ValueError(
-            f"relevance must not be negative; relevance[{first}] = {worth[first]:g}. Scores that "
-            "can be negative become relevance by numpy.exp"
-        )
-    return worth
 
 
 def _as_diversity(diversity: Any) -> float:

@@ -83,7 +83,9 @@ def target_of(
     logs = np.full(n, -np.inf)
     np.log(worth, out=logs, where=worth > 0)
     positive = logs[usable & (worth > 0)]
-    logs = (logs - positive.max(initial=-np.inf)) / diversity if positive.size else logs
+    if positive.size:
+        logs -= positive.max()
+        np.divide(logs, diversity, out=logs, where=np.isfinite(logs))  # -inf stays: impossible
     logs[include] = 0.0  # they are in anyhow: the law given that does not depend on their weight
     items = np.flatnonzero(usable)
     return ProjectionDPP.from_features(_orthonormal(V, logs, items[np.argsort(-logs[items])]))

@@ -92,12 +92,12 @@ def summarize(
     query : str, optional
         Prefer sentences near to this: the cosine of tf-idf vectors weighs the sentences.
     features : {"auto", "appendix", "spread", "lsa"} or (n, d) array_like
-        "appendix": the eleven features of the paper's appendix B, word by word; every summary of
-        eleven then holds the first five sentences. "spread": the same, with positions 1 to 5 read
-        as the five fifths of the text. "lsa": leading directions of tf-idf (latent semantic
-        analysis). "auto": "appendix" for eleven sentences, "spread" for fewer, "lsa" for more or
-        with a query. An array has a row for each sentence and at least as many columns as
-        sentences are asked for.
+        "appendix": the eleven features of the paper's appendix B, with distinct stems for stemmed
+        words; every summary of eleven then holds the first five sentences. "spread": the same,
+        with positions 1 to 5 read as the five fifths of the text. "lsa": leading directions of
+        tf-idf (latent semantic analysis). "auto": "appendix" for eleven sentences, "spread" for
+        fewer, "lsa" for more or with a query. An array has a row for each sentence and at least
+        as many columns as sentences are asked for.
     answer : {"mbr", "draw", "best"}
         "mbr": the draw nearest to all others (minimum Bayes risk, mean ROUGE-1F). "draw": one
         draw. "best": the most likely draw.

@@ -23,10 +23,11 @@ class Progress:
     ----------
     drawn, total : int
         Draws made so far and asked for, all chains together; total is None when time decides.
+        Those of a checkpoint count.
     elapsed, remaining : float
-        Seconds since the start and, estimated, to the end.
+        Seconds since the start of this call and, estimated, to the end.
     steps_per_second : float
-        Steps of all chains together.
+        Steps of all chains together, in this call.
     acceptance : float or None
         Share of accepted moves, for methods that have one.
     """
@@ -46,19 +47,20 @@ class Progress:
         plan: Plan,
         elapsed: float,
         seconds: float | None,
+        before: tuple[int, int] = (0, 0),
     ) -> Progress:
-        """Sum up all chains."""
-        drawn = sum(chain.drawn for chain in chains)
+        """Sum up all chains; ``before`` is what `work_done` said when this call began."""
+        drawn, steps = work_done(chains)
+        made, taken = drawn - before[0], steps - before[1]  # in the time elapsed
         total = None if plan.draws is None else plan.draws * len(chains)
-        steps = sum(int(chain.state["counts"][0]) for chain in chains)
         remaining = float("inf") if seconds is None else seconds - elapsed
-        if total is not None and drawn:
-            remaining = min(remaining, elapsed * (total - drawn) / drawn)
+        if total is not None and made:
+            remaining = min(remaining, elapsed * (total - drawn) / made)
         acceptance = None
         if "accepted" in sampler.counters and steps:
             place = sampler.counters.index("accepted")
             acceptance = sum(int(chain.state["counts"][place]) for chain in chains) / steps
-        return cls(drawn, total, elapsed, max(0.0, remaining), steps / elapsed, acceptance)
+        return cls(drawn, total, elapsed, max(0.0, remaining), taken / elapsed, acceptance)
 
     @property
     def share(self) -> float:
@@ -80,6 +82,12 @@ class Progress:
         if self.remaining < float("inf"):
             parts.append(f"{self.remaining:.0f} s left")
         return f"[{'#' * full}{'.' * (WIDTH - full)}] " + ", ".join(parts)
+
+
+def work_done(chains: list[Chain]) -> tuple[int, int]:
+    """Count the draws and the steps of all chains, those of a checkpoint included."""
+    drawn = sum(chain.drawn for chain in chains)
+    return drawn, sum(int(chain.state["counts"][0]) for chain in chains)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class Plan:
 
     draws: int | None  # None: as many as the time allows
     thin: int
-    r: int
+    width: int  # the most items of a draw
     tracked: int
 
 
@@ -61,7 +61,7 @@ class Store:
         self.filled = np.zeros(self.chains, np.int64)
         room = 1024 if self.plan.draws is None else self.plan.draws
         try:
-            self.subsets = np.empty((self.chains, room, self.plan.r), np.int32)
+            self.subsets = np.empty((self.chains, room, self.plan.width), np.int32)
             self.tracked = np.empty((self.chains, room, self.plan.tracked))
         except MemoryError as error:
             raise MemoryError(f"no room for that many draws ({error}); ask for fewer") from None
@@ -121,13 +121,15 @@ def advance(
         before = time.perf_counter()
         if chain.burn_in:
             steps = min(size, chain.burn_in)
-            scratch = np.empty((1, plan.r), np.int32)
+            scratch = np.empty((1, plan.width), np.int32)
             sampler.advance(chain.state, chain.rng, scratch, np.empty((1, plan.tracked)), steps)
             chain.burn_in -= steps
         else:
             left = size if plan.draws is None else min(size, plan.draws - chain.drawn)
             if room is None:
-                blocks.append((np.empty((left, plan.r), np.int32), np.empty((left, plan.tracked))))
+                blocks.append(
+                    (np.empty((left, plan.width), np.int32), np.empty((left, plan.tracked)))
+                )
                 subsets, tracked = blocks[-1]
             else:
                 here = slice(chain.drawn - first, chain.drawn - first + left)
@@ -144,7 +146,7 @@ def advance(
     if room is not None:
         return chain, room[0][: chain.drawn - first], room[1][: chain.drawn - first]
     if not blocks:
-        return chain, np.empty((0, plan.r), np.int32), np.empty((0, plan.tracked))
+        return chain, np.empty((0, plan.width), np.int32), np.empty((0, plan.tracked))
     return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 

@@ -40,10 +40,16 @@ zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
     type=click.Choice(["mbr", "draw", "best"]),
     default="mbr",
     show_default=True,
-    help="Minimum Bayes risk, a single draw, or the most likely set.",
+    help="Minimum Bayes risk, a single draw, or the most likely of the draws.",
 )
 @click.option("-n", "--draws", type=int, metavar="N", help="Draws that the answer rests on.")
-@click.option("--features", metavar="NAME", default="auto", help="Of sentences. [default: auto]")
+@click.option(
+    "--features",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="Of sentences: auto, appendix, spread or lsa.",
+)
 @click.option("--language", metavar="CODE", help="Of the text, such as en or de.")
 @method_option
 @seed_option

@@ -90,6 +90,11 @@ def sample(
     from zonodpp.cli.targets import Shape, find_items, make_target, read_weights
 
     check_destination(destination, ".npz", ".npy")
+    if jitter is not None and run.checkpoint is not None and run.seed is None:
+        raise click.UsageError(
+            "--jitter with --checkpoint needs --seed: without it the noise is new in each run, and "
+            "no run could go on from the file. Pass --seed N, the same each time"
+        )
     seed = fresh_seed(run.seed, run.checkpoint)
     by_columns = items == "columns"
     table = source.read(None if by_columns else weights)
@@ -144,7 +149,7 @@ def first_line(samples: Samples, seed: int | None, things: str = "items") -> str
 
 
 def share_table(samples: Samples, things: str = "item") -> str:
-    """Set out the most frequent items, with exact probabilities where they are known."""
+    """Set out the most frequent items, with exact probabilities where they come quickly."""
     import numpy as np
 
     from zonodpp.cli.output import columns_of_text
@@ -161,7 +166,10 @@ def share_table(samples: Samples, things: str = "item") -> str:
 
 
 def _exact(samples: Samples, sets: Any) -> Any:
-    if getattr(samples.target, "power", 2) != 2:
+    """Return exact probabilities, or None where they are not known or cost too much."""
+    from zonodpp.samples.facts import has_quick_inclusion
+
+    if not has_quick_inclusion(samples.target):
         return None
     return samples.target.inclusion(sets)
 

@@ -8,21 +8,10 @@ import click
 
 # What the library calls its arguments, people at a shell write with dashes: rank=3 is --rank 3.
 _OPTIONS = (
-    *("algorithm", "burn_in", "chains", "checkpoint", "diversity", "draws", "jitter", "method"),
-    *(
-        "power",
-        "preset",
-        "expected_size",
-        "rank",
-        "rel_error",
-        "rule",
-        "seconds",
-        "sentences",
-        "thin",
-        "track",
-    ),
-    *("transformer", "weight", "weights", "workers", "language", "query", "answer"),
-    *("expected_size", "features"),
+    *("algorithm", "answer", "burn_in", "chains", "checkpoint", "diversity", "draws"),
+    *("expected_size", "features", "jitter", "language", "method", "power", "preset", "query"),
+    *("rank", "rel_error", "rule", "seconds", "sentences", "thin", "track", "transformer"),
+    *("weight", "weights", "workers"),
 )
 _ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('?)(\[?[\w.+-]+\]?)\2")
 _PHRASES = {
@@ -33,7 +22,6 @@ _PHRASES = {
     "pass G.to_undirected()": "pass --undirected",
     "n_landmarks": "--number",
     "sample_weight": "--weights",
-    "zonodpp.datasets.": "",
 }
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from zonodpp.cli.examples import EXAMPLES
-from zonodpp.cli.options import Destination, command, output_options, seed_option
+from zonodpp.cli.options import Destination, command, output_options
 
 EXPERIMENTS = ("geometry", "spanning-trees", "summaries", "landmarks")
 
@@ -25,7 +25,7 @@ zonodpp reproduce geometry --quick --seed 1 --out report
 """,
 )
 @click.argument("names", nargs=-1, type=click.Choice(EXPERIMENTS), metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Small sizes: minutes become seconds.")
+@click.option("--quick", is_flag=True, help="Small sizes: one to two minutes, not five.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
@@ -34,7 +34,7 @@ zonodpp reproduce geometry --quick --seed 1 --out report
     help="The folder for figures, data and the report.",
 )
 @click.option("--article", type=click.Path(dir_okay=False), help="A text for the summaries.")
-@seed_option
+@click.option("--seed", type=int, metavar="N", help="Same seed, same draws. Default: 2017.")
 @click.option("--json", "as_json", is_flag=True, help="Write verdicts as JSON.")
 def reproduce(
     names: tuple[str, ...],

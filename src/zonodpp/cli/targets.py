@@ -75,13 +75,16 @@ def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
     if shape.kernel:
         if weights is not None:
             raise click.UsageError("--kernel takes no --weights")
-        return DPP(L=X) if shape.size is None else KDPP(X, shape.size)
-    if weights is not None:
-        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
-        X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
-    if shape.size is not None:
-        return KDPP.from_features(X, shape.size)
-    target = DPP.from_features(X)
+        if shape.size is not None:
+            return KDPP(X, shape.size)
+        target = DPP(L=X)
+    else:
+        if weights is not None:
+            quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
+            X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
+        if shape.size is not None:
+            return KDPP.from_features(X, shape.size)
+        target = DPP.from_features(X)
     return target if shape.expected_size is None else target.scaled(shape.expected_size)
 
 

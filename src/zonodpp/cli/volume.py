@@ -63,8 +63,8 @@ def volume(
 ) -> None:
     """Compute the volume of the zonotope whose generators are the rows of FILE.
 
-    The volume is the sum of |det| over all square submatrices: exact for small ones, and an
-    unbiased estimate with its standard error for large ones.
+    In d dimensions the volume is the sum of |det| over all sets of d generators: exact for small
+    ones, an estimate with its standard error for large ones.
     """
     from zonodpp import Zonotope
     from zonodpp.cli.output import Result, check_destination, write

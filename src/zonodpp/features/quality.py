@@ -42,7 +42,7 @@ def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.
     """
     rows = as_matrix(features, "features")
     check_finite(rows, "features")
-    q = _as_quality(quality, rows.shape[0])
+    q = as_quality(quality, rows.shape[0])
     strength = float(strength)
     if not (np.isfinite(strength) and strength >= 0):
         raise ValueError(f"strength must be a finite number, zero or more, got {strength:g}")
@@ -57,15 +57,18 @@ def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.
     return sp.diags_array(lengths) @ unit if sp.issparse(unit) else unit * lengths[:, None]
 
 
-def _as_quality(quality: Any, n: int) -> Floats:
+def as_quality(quality: Any, n: int, name: str = "quality") -> Floats:
+    """Check numbers that say how good each of n items is; ``name`` is what errors call them."""
     q = np.asarray(quality, dtype=np.float64)
     if q.shape != (n,):
-        raise ValueError(f"quality must have one entry for each of the {n} items, got {q.shape}")
-    check_finite(q, "quality")
+        raise ValueError(
+            f"{name} must have one entry for each of the {n} items, got shape {q.shape}"
+        )
+    check_finite(q, name)
     if (q < 0).any():
         first = int(np.argmax(q < 0))
         raise ValueError(
-            f"quality must not be negative; quality[{first}] = {q[first]:g}. Scores that can be "
-            "negative become qualities by numpy.exp"
+            f"{name} must not be negative; {name}[{first}] = {q[first]:g}. Scores that can be "
+            f"negative become {name} by numpy.exp"
         )
     return q

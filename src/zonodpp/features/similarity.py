@@ -131,7 +131,7 @@ def _named_block(kernel: str, gamma: float | None, X: Any, Y: Any) -> Floats:
             X, Y = unit_rows(X), unit_rows(Y)
         product = X @ Y.T
         return np.asarray(product.toarray() if sp.issparse(product) else product)
-    if kernel in BUILT_IN and not sp.issparse(X) and gamma is not None:
+    if kernel in BUILT_IN and not (sp.issparse(X) or sp.issparse(Y)) and gamma is not None:
         # Distances from differences: an expanded square loses the digits of close neighbours.
         if kernel == "rbf":
             return np.asarray(np.exp(-gamma * cdist(X, Y, "sqeuclidean")))

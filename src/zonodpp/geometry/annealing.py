@@ -70,7 +70,7 @@ def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
         gram = factorise(X, 1.0 / lengths[items])
     except RankError as error:
         raise ValueError(
-            f"A has numerical rank {error.args[0]} but {X.shape[0]} rows: its zonotope is flat and "
+            f"A has numerical rank {error.rank} but {X.shape[0]} rows: its zonotope is flat and "
             "has no volume; drop rows that depend on others"
         ) from None
     return X, int(exponents.sum()), items, gram

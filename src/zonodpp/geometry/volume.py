@@ -221,8 +221,8 @@ def independent_bases(
         Number of bases.
     rng : seed or numpy Generator, optional
     burn_in : int, default 100
-        Proposals before the first basis that is kept. Each shrinks the distance to the law by
-        1 - 1 / m at least, when no weight is more than m times the mean; m is about ten.
+        Proposals before the first basis that is kept. Each multiplies the distance to the law by
+        1 - 1 / m at most, when no weight exceeds m times the mean; m is often about ten.
     thin : int, default 1
         Proposals from one kept basis to the next; more make repeats rarer.
 

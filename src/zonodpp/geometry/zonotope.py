@@ -19,7 +19,7 @@ from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import solve_chord
 from zonodpp.zonotope.frame import frame_of
-from zonodpp.zonotope.long_step import FEASIBLE
+from zonodpp.zonotope.long_step import FEASIBLE, LOST
 from zonodpp.zonotope.oracles import GlpkOracle, HighsOracle
 from zonodpp.zonotope.pivots import Tile as EngineTile
 from zonodpp.zonotope.pivots import copy_of, scratch_for
@@ -72,7 +72,7 @@ class Zonotope:
         if c is None:
             costs = np.random.default_rng(rng).standard_normal(self.n)
         else:
-            costs = np.asarray(c, dtype=np.float64)
+            costs = np.array(c, dtype=np.float64)
             if costs.shape != (self.n,):
                 raise ValueError(f"c must have one entry for each of the {self.n} columns")
             check_finite(costs, "c")
@@ -123,7 +123,7 @@ class Zonotope:
         return True
 
     def tile(self, x: ArrayLike) -> Tile:
-        """Return the tile that holds x: Algorithm 3, one linear program (equation 6).
+        """Return the tile that holds x: Algorithm 3, one linear program (equation 9).
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Zonotope:
         return Tile(basis, np.flatnonzero(rest & (y > 0.5)), np.clip(y[basis], 0.0, 1.0))
 
     def chord(self, x: ArrayLike, d: ArrayLike) -> tuple[float, float]:
-        """Return (alpha_min, alpha_max) between which x + alpha d is inside: equation 8, two LPs.
+        """Return (alpha_min, alpha_max) between which x + alpha d is inside: equation 11, two LPs.
 
         Examples
         --------
@@ -163,9 +163,14 @@ class Zonotope:
         (-0.25, 0.75)
         """
         point, direction = self._line(x, d)
+        size = float(np.abs(direction).max())
+        low, high = self._unit_chord(point, direction / size)
+        return float(low / size), float(high / size)
+
+    def _unit_chord(self, point: Floats, direction: Floats) -> tuple[float, float]:
+        """Return the two ends for a direction with entries up to one."""
         if self._oracle is not None:
-            low, high = self._oracle.chord(point, direction)
-            return float(low), float(high)
+            return self._oracle.chord(point, direction)  # type: ignore[no-any-return]
         engine, ellipsoid = self._frame.engine, self._frame.ellipsoid
         tile = tile_from_basis(engine, self._first, self._costs)
         scratch = scratch_for(self.r, self.n)
@@ -182,6 +187,10 @@ class Zonotope:
         if pivots < 0 or not low <= 0.0 <= high:
             if not self.contains(point):
                 raise _outside(point)
+            if pivots == LOST:
+                raise ArithmeticError(
+                    f"rounding hides the ends of the line through x = {point}; scale the rows of A"
+                )
             low, high = min(low, 0.0), max(high, 0.0)
         return low, high
 
@@ -258,7 +267,9 @@ class Zonotope:
         rel_error: float = 0.01,
         rng: Any = None,
     ) -> VolumeEstimate:
-        """Return the volume: the exact sum of |det A_B|, or an unbiased estimate.
+        """Return the volume: the exact sum of |det A_B|, or an estimate with its standard error.
+
+        The estimate is unbiased if ``draws`` is given; otherwise its draws decide when to stop.
 
         Parameters
         ----------
@@ -298,7 +309,9 @@ class Zonotope:
         size : int
             Number of points.
         method : {"independence", "hit-and-run"}
-            Metropolis with independent proposals of whole tiles, or Algorithm 2.
+            A Markov chain that proposes whole tiles independently of the last one (about one point
+            in four or five stays in the tile before it), or Algorithm 2. Points of neither are
+            independent.
         thin : int, optional
             Steps of hit-and-run from one point to the next; r by default.
         rng : seed or Generator, optional

@@ -14,6 +14,7 @@ from zonodpp.inputs import check_finite
 from zonodpp.matrices.columns import Floats
 
 CHUNK = 4096  # columns handled at a time: r x CHUNK stays in cache, never a second r x n array
+LARGEST = 2**24  # entries of a chunk where r is large
 SAFE_RCOND = 1e-6  # Cholesky of AA' costs cond(A)^2 digits; below this the QR route is taken
 
 
@@ -33,6 +34,10 @@ class Gram(Protocol):
 
 class RankError(ValueError):
     """A does not have full row rank."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(f"A has numerical rank {rank}, less than its number of rows")
+        self.rank = rank
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,9 @@ class SparseGram:
 
 def column_chunks(A: Any, scale: Floats | None) -> Iterator[tuple[slice, Floats]]:
     """Yield the columns s_j a_j a chunk at a time, as dense arrays."""
-    for start in range(0, A.shape[1], CHUNK):
-        span = slice(start, min(start + CHUNK, A.shape[1]))
+    width = min(CHUNK, max(1, LARGEST // A.shape[0]))
+    for start in range(0, A.shape[1], width):
+        span = slice(start, min(start + width, A.shape[1]))
         chunk = A[:, span].toarray() if sp.issparse(A) else A[:, span]
         yield span, chunk if scale is None else chunk * scale[span]
 

@@ -46,6 +46,8 @@ def of_features(Phi: Any, eps: float = EPS) -> Spectrum:
     """
     n, m = Phi.shape
     check_finite(Phi, "the features")
+    if m == 0:
+        return Spectrum(np.zeros((n, 0)), np.zeros(0))
     if m > n:
         dense = Phi.toarray() if sp.issparse(Phi) else Phi
         scale = float(np.abs(dense).max()) or 1.0

@@ -148,7 +148,8 @@ def _spectral(target: SpectralTarget, k: int | None, ridge: float, swaps: bool) 
     else:
         # Infinity is a factor far above all others; its own size is taken off again.
         size = max(float(np.linalg.norm(target.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
-        large = SURE * (size or 1.0)
+        # A free size goes on as long as items raise the determinant, as infinite ones must.
+        large = SURE * (max(size, 1.0) if k is None else size or 1.0)
         Phi = np.column_stack([large * target.sure, target.phi])
         log_factor = -2 * sure * float(np.log(large))
     # Items without features are impossible, perhaps by a condition, whatever the ridge.

@@ -12,6 +12,8 @@ from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.plotting.style import (
     INK,
+    POINTS,
+    STYLES,
     axes_for,
     colours,
     legend_above_data,
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
 
     from zonodpp.samples import Samples
 
-POINTS = 400  # of a curve: more could not be told apart
 ROUNDING = 1e-9  # errors below are those of floating point
-STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
 
 
 def error_against_steps(

@@ -11,6 +11,8 @@ from zonodpp.inputs import as_count, one_of
 from zonodpp.matrices.columns import Floats
 from zonodpp.plotting.style import (
     INK,
+    POINTS,
+    STYLES,
     axes_for,
     colours,
     legend_above_data,
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
 
     from zonodpp.samples import Samples
 
-POINTS = 400  # of a curve: more could not be told apart
 FEW = 8  # chains that are named one by one
-STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
 
 
 def trace(

@@ -11,6 +11,8 @@ from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats
 
 INK = "0.15"
+POINTS = 400  # of a curve: more could not be told apart
+STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]  # of lines
 
 
 def axes_for(ax: Any, size: tuple[float, float], projection: str | None = None) -> Any:

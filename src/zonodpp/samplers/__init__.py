@@ -1,6 +1,6 @@
-"""One file an algorithm, each with the same parts in the same order.
+"""One file for each algorithm, with the same parts in the same order.
 
-``prepare(target, **options)``
+``prepare(target, track=None, **options)``
     Checks the options and does all work that draws share. Its result, the sampler, is immutable
     and picklable, and knows
 
@@ -8,6 +8,10 @@
         names of the numbers counted along the way, in the order of ``state["counts"]``;
     ``independent``
         True when draws are independent, so that burn-in and thinning have nothing to do;
+    ``tracker``
+        the tracked sets; its ``size`` is their number;
+    ``width``
+        the most items that a draw may have, only where sizes vary;
     ``start(rng, init)``
         the state of a fresh chain: a dict of arrays that holds all the next step needs;
     ``advance(state, rng, subsets, tracked, thin)``
@@ -32,6 +36,7 @@ class Sampler(Protocol):
 
     counters: tuple[str, ...]
     independent: bool
+    tracker: Any
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return the state of a fresh chain."""

@@ -11,10 +11,11 @@ change.
 ``metropolis``
     The same without staying, accepted with min(1, x).
 ``heat-bath``
-    s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. For p = 2 this is the down-up
-    walk (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to date;
-    in large ones t is proposed in proportion to f_t^p and taken with the share |cos(T_s, d_t)|^p,
-    for p = 2 about r proposals whatever n is; a sparse A takes one sparse row product.
+    s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. This is the down-up walk
+    of the law (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to
+    date; in large ones t is proposed in proportion to f_t^p and taken with the share
+    |cos(T_s, d_t)|^p, for p = 2 about r proposals whatever n is; a sparse A takes one sparse row
+    product.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.products import make_engine, unit_columns
 from zonodpp.zonotope.start import find_tile
 
-RULES = ("heat-bath", "metropolis", "barker")
+RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
 POWERS = 2  # the same where powers take a call for each item
-SMALL_GRAPH = 1024  # entries of T D that are worth keeping for a sparse A
+SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
 WIDTH = 16  # items are filled up to a multiple of this, which is what loops take at once
 
 
@@ -177,7 +178,7 @@ def _is_small(target: VolumeSampling) -> bool:
     """Tell whether to keep all of T D is faster than row products of a sparse A, or proposals."""
     r, n, p = target.r, target.n, target.power
     if sp.issparse(target.A):
-        return r * n <= SMALL_GRAPH
+        return r * n <= SMALL_TABLEAU
     # Were directions spread evenly, 1 / E|cos|^p proposals would be expected.
     logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
     expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))

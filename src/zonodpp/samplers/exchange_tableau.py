@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zonodpp._jit import inlined, lean
 from zonodpp.matrices.columns import Columns, Floats, Integers
 
-DRIFT = 1e-9  # what that may change, relative to the largest entry, without counting as drift
+DRIFT = 1e-9  # change of T, relative to its largest entry, that does not count when computed anew
 BLOCK = 4  # weights summed together; they lie apart, so that sums are taken side by side
 
 

@@ -276,8 +276,8 @@ def default_window(sampler: HitAndRun) -> float:
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
     of its r items had several chances to leave: longer walks cost more and gain nothing. Where
-    chords are shorter than that, whole chords are walked. With reflection the walk is longer: its
-    tiles are cheap, and all of them count in the averages.
+    chords are shorter than that, whole chords are walked. With reflection there is no end to walk
+    to, and the walk is longer: its tiles are cheap, and all of them count in the averages.
     """
     per_item = TILES_PER_ITEM_TRACKED if sampler.rule.reflect else TILES_PER_ITEM
     wanted = per_item * len(sampler.rule.factor)
@@ -287,7 +287,7 @@ def default_window(sampler: HitAndRun) -> float:
         tiles = _pilot(sampler, window=window)
         if tiles >= wanted / 2:
             return window * wanted / tiles
-        if tiles < 1.05 * before:
+        if tiles < 1.05 * before and not sampler.rule.reflect:
             return np.inf
         before = tiles
         window *= 2.0

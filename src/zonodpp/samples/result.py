@@ -31,7 +31,8 @@ class Samples:
     method : str
         The method that drew.
     tracked : (chains, draws, len(track)) array
-        Presence of the tracked sets.
+        Presence of the tracked sets, or its average along lines (zonotope) or over the steps to a
+        draw (exchange).
     stats : dict of str to (chains,) array
         What was counted along the way, and the seconds each chain took.
 
@@ -126,6 +127,10 @@ class Samples:
         """
         return as_networkx(self.target, self.subsets[chain, draw])
 
+    def _need_draws(self) -> None:
+        if not self.subsets.size:
+            raise ValueError("there are no draws to look at; was the time used up in burn-in?")
+
     def contains(self, S: ArrayLike) -> NDArray[np.bool_]:
         """Tell for each draw whether it holds all items of S, (chains, draws).
 
@@ -137,6 +142,8 @@ class Samples:
         (1, 3)
         """
         items = as_items(S, self.target.n, "S")
+        if items.ndim > 1:
+            raise ValueError(f"S must be one set of items, got {len(items)}: ask for one at a time")
         inside = np.ones(self.subsets.shape[:2], dtype=bool)
         for item in items:
             inside &= (self.subsets == item).any(axis=2)
@@ -153,6 +160,7 @@ class Samples:
         >>> bool(abs(estimate - target.inclusion([1, 2])) < 0.03)
         True
         """
+        self._need_draws()
         return float(self.contains(S).mean())
 
     def marginals(self) -> Floats:
@@ -165,6 +173,7 @@ class Samples:
         >>> round(float(samples.marginals().sum()), 12)
         2.0
         """
+        self._need_draws()
         items = self.subsets[self.subsets >= 0]
         draws = self.subsets.shape[0] * self.subsets.shape[1]
         return np.asarray(np.bincount(items, minlength=self.target.n) / draws)
@@ -264,9 +273,10 @@ class Samples:
         >>> sample(target, 100, rng=0).best()
         array([1, 2], dtype=int32)
         """
-        rows, _ = self.unique()
         if not self.whole:
             raise ValueError("best() compares whole bases, but these draws were thinned")
+        self._need_draws()
+        rows, _ = self.unique()
         best: NDArray[np.int32] = rows[np.argmax(self.target.log_prob(rows))]
         return best
 
@@ -285,6 +295,8 @@ class Samples:
         >>> fewer.sizes
         array([[3, 2, 5, 4]])
         """
+        if not self.whole:
+            raise ValueError("these draws were thinned already; thin the draws they came from")
         mean = float(self.subsets.shape[2])
         if not isinstance(self.target, VolumeSampling):
             mean = self.target.expected_size  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What to sample from."""
+"""What to sample from. A target is made once, checked, and never changed."""
 
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.projection import ProjectionDPP

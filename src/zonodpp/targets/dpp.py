@@ -16,6 +16,8 @@ from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.spectral import SpectralTarget, precision, read_kernel
 from zonodpp.targets.symmetric import size_law
 
+EPS = float(np.finfo(float).eps)
+
 
 class DPP(SpectralTarget):
     """A DPP by its likelihood kernel L or its correlation kernel K; draws vary in size.
@@ -187,7 +189,7 @@ def _logistic(logs: Floats) -> Floats:
 def _of_correlation(K: Floats, eps: float) -> Spectrum:
     """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
     values, vectors = scipy.linalg.eigh(K)
-    noise = 64 * len(K) * eps
+    noise = max(64 * len(K) * EPS, 8 * np.sqrt(len(K)) * eps)  # of eigenvalues, of entries
     worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
     if values[0] < -noise or values[-1] > 1 + noise:
         raise ValueError(

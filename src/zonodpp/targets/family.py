@@ -107,7 +107,7 @@ class VolumeSampling(Target):
             except RankError as error:
                 if not given:  # the caller knows better what to say
                     raise
-                raise ValueError(_rank_message(self, error.args[0], given)) from None
+                raise ValueError(_rank_message(self, error.rank, given)) from None
             except NonFiniteError as error:
                 place = error.place if given == "A" else error.place[::-1]
                 raise NonFiniteError(given, error.count, place) from None
@@ -125,6 +125,10 @@ class VolumeSampling(Target):
         target = cls.__new__(cls)
         target._set(A, 2.0, weights, labels, graph, given=given)
         return target
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out a sparse factorisation, which cannot be pickled; it is made anew if needed."""
+        return {k: v for k, v in self.__dict__.items() if not isinstance(v, SparseGram)}
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -234,7 +238,7 @@ class VolumeSampling(Target):
             target._set(A, self.power, weights, self.labels, given="")
         except RankError as error:
             raise ImpossibleError(
-                f"without the {condition.exclude.size} excluded items only {error.args[0]} of the "
+                f"without the {condition.exclude.size} excluded items only {error.rank} of the "
                 f"{self.r} directions are left, too few for a draw; exclude fewer items"
             ) from None
         return target

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats, Integers, frozen
 
+ROUNDING = 1e-12  # by which a symmetric matrix may be off
+
 
 class Graph(NamedTuple):
     """Edge e joins nodes ``tail[e]`` and ``head[e]`` (numbered from 0)."""
@@ -192,7 +194,7 @@ def _read_adjacency(
     matrix = sp.csr_array(G).astype(np.float64)
     matrix.sum_duplicates()
     asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
-    if asymmetry > 0:
+    if asymmetry > 0 and asymmetry > ROUNDING * abs(matrix).max():
         raise ValueError(
             f"the adjacency matrix is not symmetric (off by {asymmetry:g}): the graph is directed"
         )
@@ -237,5 +239,10 @@ def as_networkx(target: Any, edges: ArrayLike) -> Any:
     weights = None if target.weights is None else target.weights[items].tolist()
     for k, e in enumerate(items.tolist()):
         data = {} if weights is None else {graph.weight or "weight": weights[k]}
+        if not (isinstance(labels[e], tuple) and len(labels[e]) in (2, 3)):
+            raise ValueError(
+                f"edge {e} has a name of its own, {labels[e]!r}; draw from the target that "
+                "from_graph gave to have networkx trees"
+            )
         tree.add_edges_from([(*labels[e], data)])
     return tree

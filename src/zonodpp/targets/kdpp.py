@@ -14,7 +14,7 @@ from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
-from zonodpp.targets.spectral import SpectralTarget, precision, read_kernel
+from zonodpp.targets.spectral import SpectralTarget, as_rows, precision, read_kernel
 from zonodpp.targets.symmetric import log_symmetric, part_probabilities, taking_chances
 
 
@@ -119,8 +119,9 @@ class KDPP(SpectralTarget):
         >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
         array([0.182, 0.273, 0.545])
         """
-        result = super().log_prob(B)
-        sizes = np.sum(np.atleast_1d(np.asarray(B)) >= 0, axis=-1)
+        rows = as_rows(B)
+        result = super().log_prob(rows)
+        sizes = np.sum(rows >= 0, axis=-1)
         return np.where(sizes == self.k, result, -np.inf)[()]
 
     def marginals(self) -> Floats:

@@ -1,7 +1,4 @@
-"""What to sample from: targets made of features, a kernel or a graph.
-
-A target is made once, checked, and never changed.
-"""
+"""Projection DPPs, made of features, a kernel or a graph."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ from zonodpp.inputs import as_matrix, is_dataframe
 from zonodpp.matrices.reduction import add_jitter, principal_scores, projection_basis
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.graphs import read_graph
-
-__all__ = ["ProjectionDPP", "VolumeSampling"]
 
 
 class ProjectionDPP(VolumeSampling):

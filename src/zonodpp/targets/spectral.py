@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from zonodpp.inputs import as_items, as_matrix, check_finite, is_dataframe
 from zonodpp.matrices import spectrum
@@ -84,11 +84,7 @@ class SpectralTarget(Target):
             One set, or an array of sets; rows of fewer items are filled up with -1, as in
             `Samples.subsets`.
         """
-        rows = np.asarray(B)
-        if rows.ndim == 0:
-            rows = rows[None]
-        if rows.size and not np.issubdtype(rows.dtype, np.integer):
-            raise TypeError(f"B must hold item indices (integers), got {rows.dtype} entries")
+        rows = as_rows(B)
         flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
         flat = -np.sort(-flat, axis=1)  # the filling comes last
         sizes = (flat >= 0).sum(axis=1)
@@ -158,6 +154,17 @@ class SpectralTarget(Target):
         return self._with(spectrum.of_features(phi).joined(sure))
 
 
+def as_rows(B: ArrayLike) -> NDArray[np.int64]:
+    """Return one set, or an array of sets filled up with -1, as an array of integers."""
+    try:
+        rows = np.atleast_1d(sorted(B) if isinstance(B, set | frozenset) else B)
+    except ValueError:
+        raise ValueError("B must hold rows of one length; fill smaller sets up with -1") from None
+    if rows.size and not np.issubdtype(rows.dtype, np.integer):
+        raise TypeError(f"B must hold item indices (integers), got {rows.dtype} entries")
+    return rows.astype(np.int64)
+
+
 def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
 
@@ -178,7 +185,8 @@ def eliminate(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, 
         phi -= (sure @ right[:used].T / sizes[:used]) @ rows[:used]
         sure = sure @ right[used:].T
         Q, R = scipy.linalg.qr(rows[used:].T, mode="economic")
-        if R.shape[0] < R.shape[1] or (np.diagonal(R) == 0).any():
+        least = NOISE * max(phi.shape) * np.linalg.norm(rows[used:], axis=1)
+        if R.shape[0] < R.shape[1] or (np.abs(np.diagonal(R)) <= least).any():
             raise never_together(include, "their features are linearly dependent")
         phi -= (phi @ Q) @ Q.T
         noise = NOISE * max(phi.shape) * before

@@ -1,4 +1,4 @@
-"""The two ends of a chord, equation (8): how far a line goes inside the zonotope.
+"""The two ends of a chord, equation (11): how far a line goes inside the zonotope.
 
 The direction takes a place in the basis and the dual simplex does the rest. What makes it cheap is
 the start: seen as an ellipsoid the zonotope tells about where, and through which facet, a line
@@ -185,7 +185,7 @@ def chord_end(
     tolerance: float,
     scratch: Scratch,
 ) -> tuple[float, int]:
-    """Solve one of the two programs of equation (8): how far x can go along sign * d.
+    """Solve one of the two programs of equation (11): how far x can go along sign * d.
 
     ``tile`` holds d in the basis at ``place``. Returns alpha and the number of pivots.
     """

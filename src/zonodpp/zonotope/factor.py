@@ -1,4 +1,4 @@
-"""Keeping the inverse T honest: computed anew from the basis, drift measured, tiles found again."""
+"""Keeping the inverse T honest: computed anew from the basis, drift measured."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The linear programs of a zonotope by HiGHS or GLPK: oracles for tests, and the paper's baseline.
 
-Tile of x, equation (6):   min c'y      subject to  A y = x,            0 <= y <= 1.
-Chord x + alpha d, (8):    min +-alpha  subject to  A y - alpha d = x,  0 <= y <= 1.
+Tile of x, equation (9):   min c'y      subject to  A y = x,            0 <= y <= 1.
+Chord x + alpha d, (11):   min +-alpha  subject to  A y - alpha d = x,  0 <= y <= 1.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class _Oracle(ABC):
 
     @abstractmethod
     def _solve(self, x: Floats) -> Floats | None:
-        """Return the optimal vertex of equation (6), for M A and the point M x."""
+        """Return the optimal vertex of equation (9), for M A and the point M x."""
 
     @abstractmethod
     def _end(self, x: Floats, d: Floats, sign: float) -> float | None:
-        """Return alpha that minimises sign * alpha in equation (8), for M A, M x and M d."""
+        """Return alpha that minimises sign * alpha in equation (11), for M A, M x and M d."""
 
     def solve(self, x: ArrayLike) -> Floats | None:
         """Return the optimal vertex y of P_x(A, c), or None if x is outside the zonotope.

@@ -2,7 +2,7 @@
 
 A tile is a basis B with, for every other item, the bound at which it rests; that bound is the sign
 of the reduced cost cbar_j = c_j - c_B T e_j, T = E_B^{-1}, of the linear program P_x(A, c) of the
-paper (equation 6). One pivot leads into a neighbouring tile.
+paper (equation 9). One pivot leads into a neighbouring tile.
 """
 
 from __future__ import annotations
@@ -142,11 +142,11 @@ def next_break(tile: Tile) -> tuple[float, int]:
     nearest = np.inf
     leaving = -1
     for p in range(u.shape[0]):
-        # No branches: a speed of zero gives infinity, and NaN compares as false.
+        # No branches: what does not move meets no bound, and NaN compares as false.
         speed = v[p] + 0.0
         bound = lengths[p] if speed >= 0.0 else 0.0
         distance = (bound - u[p]) / speed
-        nearer = distance < nearest
+        nearer = distance < nearest and speed != 0.0
         nearest = distance if nearer else nearest
         leaving = p if nearer else leaving
     return max(nearest, 0.0), leaving

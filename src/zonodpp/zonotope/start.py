@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from zonodpp.zonotope.pivots import Scratch, Tile, empty_tile, price, scratch_fo
 from zonodpp.zonotope.products import Engine, unit_columns
 
 SINGULAR = -3
+LARGEST = 2**30  # entries of a dense matrix
 
 
 class OutsideError(ValueError):
@@ -44,6 +46,11 @@ def any_basis(engine: Engine, scale: Floats | None = None) -> Integers:
     Without scale they are about as well conditioned as any.
     """
     unit = unit_columns(engine)
+    if sp.issparse(unit) and math.prod(unit.shape) > LARGEST:
+        raise ValueError(
+            f"a first basis takes a dense matrix of {unit.shape[0]:,} x {unit.shape[1]:,}, which "
+            "is too large; use method='trees' for a graph, or method='exact'"
+        )
     dense = unit.toarray() if sp.issparse(unit) else unit
     if scale is not None:
         dense = dense * scale
