@@ -70,7 +70,7 @@ def run(quick: bool) -> list[Row]:
         seconds = interleaved(jobs, repeats=2 if quick else 3)
         worth = {}
         for kind in kinds:
-            steps = int((0.25 if quick else 1.2) * 1e6 / COSTS[name][kind])
+            steps = int((0.25 if quick else 0.8) * 1e6 / COSTS[name][kind])
             most = 500_000 if quick else 2_000_000
             worth[kind] = worth_of(target, kind, triplets, min(steps, most))
         rows += [figure(name, kind, seconds[kind], worth[kind]) for kind in kinds]

@@ -19,7 +19,7 @@ R = 50
 
 
 def run(quick: bool) -> list[Row]:
-    return [*against_dppy(quick), *whatever_n(quick), *set_up(quick), *memory(quick)]
+    return [*against_dppy(quick), *whatever_n(quick), *set_up(quick)]
 
 
 def draws_of(target: ProjectionDPP, count: int) -> Job:
@@ -125,7 +125,7 @@ print(json.dumps({{"bytes": matrix.nbytes, "peak": peak() - before}}))
 """
 
 
-def memory(quick: bool) -> list[Row]:
+def once(quick: bool) -> list[Row]:
     """Peak memory of a fresh process, A itself included, over the bytes of A."""
     n = 200_000 if quick else 1_000_000
     rows = []

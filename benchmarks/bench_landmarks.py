@@ -36,7 +36,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
 def run(quick: bool) -> list[Row]:
     if peer("sklearn") is None:
         return [missing("landmarks", "scikit-learn")]
-    return [*time_of_fit(quick), *memory(quick)]
+    return time_of_fit(quick)
 
 
 def once(quick: bool) -> list[Row]:
@@ -47,15 +47,16 @@ def once(quick: bool) -> list[Row]:
     if peer("sklearn") is None:
         return []
     digits = peer("sklearn.datasets").load_digits().data[:1000] / 16
-    cases = [(TUNED_ON, mnist_ones().reshape(1000, -1), 8), ("digits", digits, 8)]
+    cases = [(TUNED_ON, mnist_ones().reshape(1000, -1), 6), ("digits", digits, 6)]
     if quick:
-        return [measure(*cases[0][:2], 1, m, 3) for m in (10, 50)]
-    return [
+        return [measure(*cases[0][:2], 1, 10, 3), *memory(quick)]
+    rows = [
         measure(name, X, times, m, seeds)
         for name, X, seeds in cases
         for times in (1, 4)
         for m in (10, 20, 50)
     ]
+    return [*rows, *memory(quick)]
 
 
 def measure(name: str, X: np.ndarray, times: int, m: int, seeds: int) -> Row:

@@ -78,7 +78,7 @@ def processes(quick: bool) -> list[Row]:
         script = pathlib.Path(folder) / "add_up.py"  # numba caches functions of files alone
         script.write_text(SUM + SAY, encoding="utf-8")
         commands["first call, a sum by numba, warm cache"] = (str(script),)
-        for repeat in range(3 if quick else 5):
+        for repeat in range(2 if quick else 5):
             for name, arguments in commands.items():
                 answered, ended = new_process(*arguments)
                 if repeat:  # the first fills caches

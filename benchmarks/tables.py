@@ -18,7 +18,7 @@ PICTURES = {
 _DRIFT = (
     "Spreads are the smallest and the largest of all rounds of all visits, each visit in a process "
     "of its own and minutes apart, and {:.0%} on both sides for drift: by so much the spreads of "
-    "single visits have to be widened to meet in 98% of the rows."
+    "single visits have to be widened to meet in 99% of the rows."
 )
 
 

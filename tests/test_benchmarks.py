@@ -185,11 +185,11 @@ def test_rows_that_cannot_be_merged_stay_as_they_are():
 def test_drift_is_taken_into_the_spread():
     # Rows whose visits miss each other by 4%, some that meet, and one that was disturbed.
     apart, meeting = [[0.9, 0.95, 1.0], [1.0404, 1.1, 1.2]], [[0.9, 1.0, 1.1], [1.0, 1.1, 1.2]]
-    rows = [row(1.0, 0.9, 1.2, repeats=4, visits=k) for k in 60 * [apart] + 39 * [meeting]]
+    rows = [row(1.0, 0.9, 1.2, repeats=4, visits=k) for k in 120 * [apart] + 79 * [meeting]]
     rows.append(row(1.0, 0.9, 2.0, repeats=4, visits=[[0.9, 0.95, 1.0], [1.5, 1.8, 2.0]]))
     by = visits.drift(rows)
     assert by == pytest.approx(0.02)
-    assert visits.drift(rows[60:99]) == 0.0
+    assert visits.drift(rows[120:199]) == 0.0
     assert visits.widened(row(10.0, 9.0, 11.0, repeats=4), by)["ratio_range"] == pytest.approx(
         [9.0 / 1.02, 11.0 * 1.02]
     )

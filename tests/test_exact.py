@@ -271,3 +271,13 @@ def test_tracked_sets_are_recorded():
         assert samples.tracked.shape == (2, 3000, 4)
         for k, S in enumerate(sets):
             assert np.array_equal(samples.tracked[:, :, k], samples.contains(S))
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_data_that_change_behind_the_target_do_not_hang_it(value):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    target = ProjectionDPP.from_features(X)
+    sample(target, 1, method="exact", rng=0)
+    X[:] = value
+    with pytest.raises(ArithmeticError, match="has changed since"):
+        sample(target, 100, method="exact", rng=0)

@@ -31,6 +31,7 @@ from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
 
+PATIENCE, STUCK = 1000, -1
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
 _prepared: WeakKeyDictionary[VolumeSampling, Exact] = WeakKeyDictionary()
 
@@ -81,6 +82,11 @@ class Exact:
                 state["head"],
                 state["counts"],
             )
+            if state["head"][0] == STUCK:
+                raise ArithmeticError(
+                    f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
+                    "target was made of has changed since; make the target anew"
+                )
         else:
             draw_by_chain_rule(
                 rng,
@@ -253,7 +259,11 @@ def draw_by_rejection(
     for k in range(subsets.shape[0]):
         N[:, :r] = W
         for m in range(r, 0, -1):
+            last = counts[1] + PATIENCE * r  # one proposal out of r is accepted at least
             while True:
+                if counts[1] > last:
+                    head[0] = STUCK
+                    return
                 if h == BATCH:
                     propose(rng, alias, lengths, pending, levels)
                     if not sparse:

@@ -51,7 +51,8 @@ class ProjectionDPP(VolumeSampling):
         Parameters
         ----------
         X : (n, d) array_like, DataFrame or scipy.sparse matrix
-            One row of features for each item. Draws have d items, or ``rank`` items.
+            One row of features for each item. Draws have d items, or ``rank`` items. A float64
+            array is not copied: do not change it.
         weights : (n,) array_like, optional
             Item weights q, for instance relevance.
         rank : int, optional
