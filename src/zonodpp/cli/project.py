@@ -25,7 +25,7 @@ zonodpp reproduce geometry --quick --seed 1 --out report
 """,
 )
 @click.argument("names", nargs=-1, type=click.Choice(EXPERIMENTS), metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Small sizes: one to two minutes, not five.")
+@click.option("--quick", is_flag=True, help="Small sizes: one to two minutes.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),
