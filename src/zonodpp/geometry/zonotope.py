@@ -27,7 +27,6 @@ from zonodpp.zonotope.products import unit_costs
 from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
 from zonodpp.zonotope.traverse import traverse
 
-
 MOST_TILES = 200_000  # `tiles` lists no more
 
 
