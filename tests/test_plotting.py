@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import matplotlib
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -17,6 +18,13 @@ from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
 A = [[1, 2, 0, -1], [0, 1, 2, 1]]  # the paper's example
 TARGET = ProjectionDPP(A)
 S = [1, 2]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +89,32 @@ def test_pictures_stand_by_themselves_or_on_given_axes(draw, name):
     assert dict(matplotlib.rcParams) == before
 
 
-def test_pictures_leave_pyplot_alone_and_the_package_does_not_need_matplotlib():
+def test_the_package_does_not_import_matplotlib():
     code = """
 import sys
 import zonodpp, zonodpp.plotting
 assert not any(name.startswith("matplotlib") for name in sys.modules)
-zonotope = zonodpp.Zonotope([[1, 0, 1], [0, 1, 1]], rng=0)
-zonodpp.plotting.tiling(zonotope)
-assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pyplot_sees_what_is_drawn(draw, name, tmp_path):
+    ax = draw[name](None)
+    assert plt.gcf() is ax.figure
+    plt.savefig(tmp_path / "picture.png", dpi=40)
+    assert plt.imread(tmp_path / "picture.png")[..., :3].min() < 0.9  # the page is not blank
+    assert draw[name](None).figure is not ax.figure  # a second picture leaves the first alone
+
+
+def test_empty_axes_of_pyplot_are_used(draw):
+    figure, (left, right) = plt.subplots(1, 2)
+    plt.sca(left)
+    assert draw["tiling"](None) is left
+    plt.sca(right)
+    assert draw["skyscrapers"](None).figure is not figure  # it needs three dimensions
+    figure = plt.figure()
+    assert draw["skyscrapers"](None).figure is figure
 
 
 def test_missing_matplotlib_names_the_extra(monkeypatch, draw):

@@ -9,16 +9,16 @@ import numpy as np
 
 from zonodpp.diagnostics import deciles
 from zonodpp.matrices.columns import Floats
-from zonodpp.plotting.style import axes_for, stretch_factors
+from zonodpp.plotting.style import stretch_factors
 
 ROUNDING = 1e-9  # errors below are those of floating point
 
 
 def new_figure(size: tuple[float, float]) -> Any:
     """Return an empty figure of this size (inches), outside pyplot."""
-    figure = axes_for(None, size).figure
-    figure.clear()
-    return figure
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
 
 
 def share_legend(figure: Any, ax: Any) -> None:

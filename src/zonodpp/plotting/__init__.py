@@ -1,8 +1,8 @@
 """Pictures of chains and of the zonotope, made with matplotlib (``zonodpp[plot]``).
 
-Every function draws on ``ax`` and returns it. Without ``ax`` it makes a figure of its own, which
-belongs to no window and no pyplot state: ``ax.figure`` shows it in a notebook and
-``ax.figure.savefig(path)`` writes it. To arrange several, pass axes of ``plt.subplots``.
+Every function draws on ``ax`` and returns it. Without ``ax`` it draws on pyplot's current axes if
+they are still empty, else on a new figure: ``plt.show()``, ``plt.savefig(path)`` and notebooks see
+it, and ``ax.figure`` is the figure itself.
 """
 
 from zonodpp.plotting.comparisons import (

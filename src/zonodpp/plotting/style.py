@@ -16,16 +16,26 @@ STYLES: list[Any] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
 
 
 def axes_for(ax: Any, size: tuple[float, float], projection: str | None = None) -> Any:
-    """Return ax, or the axes of a new figure of this size (inches) outside pyplot."""
+    """Return ax, or else axes that pyplot knows, so that ``plt.show`` and ``plt.savefig`` see them.
+
+    Those are the current axes if nothing has been drawn on them yet (a panel of `plt.subplot`),
+    else axes of a new figure of this size (inches).
+    """
+    if ax is not None:
+        return ax
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
             "plots need matplotlib; install it with pip install 'zonodpp[plot]'"
         ) from None
-    if ax is not None:
-        return ax
-    return Figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+    if plt.get_fignums():
+        if not plt.gcf().axes:
+            return plt.gcf().add_subplot(projection=projection)
+        current = plt.gca()
+        if not current.has_data() and current.name == (projection or "rectilinear"):
+            return current
+    return plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
 
 
 def shades(values: ArrayLike) -> Floats:
