@@ -1,25 +1,72 @@
-"""The four ways this package compiles its loops."""
+"""The four ways this package compiles its loops, the cache of compiled code, and the notice."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 VECTOR = 4  # numbers in a vector register: loops of so many, or a multiple, waste nothing
+PAUSE = 2.0  # seconds without compilation after which the next one is announced again
 
 
-def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def _compile(
+    function: Callable[..., Any], *, cache: bool = False, **options: Any
+) -> Callable[..., Any]:
     # Sums may be re-associated and fused so that reductions vectorise; nothing is assumed about
     # infinities and NaN, on which ratio tests rely.
-    compiled: Callable[..., Any] = numba.njit(
+    compiled: Any = numba.njit(
         nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, **options
     )(function)
-    return compiled
+    # With NUMBA_DISABLE_JIT=1 there is nothing to cache: njit returns the function itself.
+    if cache and hasattr(compiled, "_cache"):
+        try:
+            compiled._cache = _Cache(function)
+        except RuntimeError:  # numba found no folder that it can write to
+            _warn_once("no folder for the cache of compiled code can be written to")
+    result: Callable[..., Any] = compiled
+    return result
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache on disk; if its files are damaged or cannot be written, code is compiled."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling a damaged file raises almost anything
+            with contextlib.suppress(OSError):
+                self.flush()  # an empty index, so that the next save succeeds
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError) as error:
+            _warn_once(f"the cache of compiled code cannot be written ({error})")
+
+
+_warned = False
+
+
+def _warn_once(problem: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"{problem}: zonodpp works, but compiles again in every process; set NUMBA_CACHE_DIR "
+            "to a folder that can be written to",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,25 +95,47 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, forceinline=True, _nrt=False)
 
 
-class _Announce(event.Listener):  # type: ignore[misc]
-    """Prints one line when numba starts compiling; loading from the cache stays silent."""
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Tells a person who is watching why a first call takes seconds.
 
-    said = False
+    Numba reports every compilation in the process, and none when code comes from the cache. One
+    line is printed for a series of compilations of this package.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0  # compilations under way: one function compiles those that it calls
+        self.last = float("-inf")  # when the last one ended
 
     def on_start(self, event: Any) -> None:
-        if not self.said:
-            self.said = True
-            print("zonodpp: compiling (once; cached from now on) ...", file=sys.stderr)
+        if not _is_ours(event):
+            return
+        if self.depth == 0 and time.monotonic() - self.last > PAUSE and is_watched():
+            print("zonodpp: compiling (once; cached from now on) ...", file=sys.stderr, flush=True)
+        self.depth += 1
 
     def on_end(self, event: Any) -> None:
-        pass
+        if _is_ours(event):
+            self.depth -= 1
+            self.last = time.monotonic()
+
+
+def _is_ours(event: Any) -> bool:
+    module: str = event.data["dispatcher"].py_func.__module__
+    return module.split(".")[0] == "zonodpp"
+
+
+event.register("numba:compile", _Notice())
+
+
+def is_watched() -> bool:
+    """Tell whether a person sees what is written to stderr: at a terminal or in a notebook."""
+    stream = sys.stderr
+    if stream is None or getattr(stream, "closed", False):
+        return False
+    return "ipykernel" in sys.modules or bool(getattr(stream, "isatty", bool)())
 
 
 @contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Tell a person at a terminal why the first call takes seconds."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with event.install_listener("numba:compile", _Announce()):
-        yield
+    """Do nothing: `_Notice` hears of every compilation by itself."""
+    yield
