@@ -8,11 +8,14 @@ import sys
 
 import pytest
 
-# Compiled code is cached under a hash of the sources: numba does not see a changed helper.
+# Compiled code is cached under a hash of the sources, since numba does not see a changed helper in
+# another file, and of the settings that change the code.
 
-_sources = sorted((pathlib.Path(__file__).parents[1] / "src").rglob("*.py"))
-_digest = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
-_cache = pathlib.Path(__file__).parents[1] / ".numba_cache" / _digest
+_root = pathlib.Path(__file__).parents[1]
+_hash = hashlib.sha256(b"".join(p.read_bytes() for p in sorted((_root / "src").rglob("*.py"))))
+for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
+    _hash.update(f"{_setting}={os.environ.get(_setting)}".encode())
+_cache = _root / ".numba_cache" / _hash.hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache))
 
 
