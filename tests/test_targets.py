@@ -527,3 +527,18 @@ def test_targets_of_large_graphs_are_pickled(monkeypatch):
     target = ProjectionDPP.from_graph(nx.cycle_graph(9))
     marginals = target.marginals()
     assert pickle.loads(pickle.dumps(target)).marginals() == pytest.approx(marginals)
+
+
+def test_noise_is_not_the_data_again():
+    """Data, noise and draws made with one seed must have nothing in common."""
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    noise = ProjectionDPP.from_features(X, jitter=1.0, rng=0).A.T - X
+    assert abs(np.corrcoef(X.ravel(), noise.ravel())[0, 1]) < 0.4
+    chain = np.random.default_rng(0).spawn(1)[0].normal(size=X.shape)  # what sample(rng=0) uses
+    assert abs(np.corrcoef(chain.ravel(), noise.ravel())[0, 1]) < 0.4
+
+
+def test_thinning_does_not_follow_the_data():
+    numbers = np.random.default_rng(0).random((200, 3))
+    thinned = sample(ProjectionDPP(np.eye(3)), 200, rng=5).thinned(1.5, rng=0)
+    assert not np.array_equal(thinned.sizes[0], (numbers < 0.5).sum(axis=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -156,6 +157,25 @@ def as_positive(value: Any, name: str) -> float:
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {number:g}")
     return number
+
+
+def spawn(rng: Any, count: int = 1, *, purpose: str = "") -> list[np.random.Generator]:
+    """Return generators of our own, independent of the stream that ``rng`` itself yields.
+
+    A user who made data with ``default_rng(0)`` and passes ``rng=0`` must not get the numbers of
+    the data again. Another purpose gives other generators, so that the same seed may be passed to
+    each of several functions.
+    """
+    generator = np.random.default_rng(rng)
+    try:
+        children = generator.spawn(count)
+    except TypeError:  # a legacy RandomState has nothing to spawn from
+        children = [np.random.default_rng(s) for s in generator.integers(2**63, size=(count, 2))]
+    if not purpose:
+        return children
+    number = zlib.crc32(purpose.encode())
+    seeds = [child.integers(2**63, size=2).tolist() for child in children]
+    return [np.random.default_rng([*seed, number]) for seed in seeds]
 
 
 def one_of(value: Any, name: str, known: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from zonodpp._loading import loading
 from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
 from zonodpp.chains.slices import Chain, Interrupted, Plan, Store, run_chains
-from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.inputs import as_count, as_positive, one_of, spawn
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samples import Samples
 from zonodpp.targets import VolumeSampling
@@ -130,7 +130,7 @@ def sample(
             sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
-        generators = _spawn(rng, n_chains)
+        generators = spawn(rng, n_chains)
         file = None
         if checkpoint is not None:
             call = {"method": method, "options": options, "chains": n_chains, "track": track}
@@ -252,16 +252,6 @@ def best_method(target: Target) -> str:
         if not trees.expected_steps(target) > trees.steps_of_exact(target.r):
             return "trees"
     return "exact"
-
-
-def _spawn(rng: Any, chains: int) -> list[np.random.Generator]:
-    """One generator for each chain."""
-    generator = np.random.default_rng(rng)
-    try:
-        return generator.spawn(chains)
-    except TypeError:  # a legacy RandomState has nothing to spawn from
-        seeds = generator.integers(2**63, size=(chains, 2))
-        return [np.random.default_rng(seed) for seed in seeds]
 
 
 def _starts(init: Any, chains: int) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
-from zonodpp.inputs import as_count, as_matrix, check_finite, one_of
+from zonodpp.inputs import as_count, as_matrix, check_finite, one_of, spawn
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
@@ -145,7 +145,7 @@ def summarize(
         repeats = np.setdiff1d(np.arange(len(everything)), candidates)[: k - len(candidates)]
         return _whole(everything, np.sort(np.append(candidates, repeats)).tolist())
 
-    generator = np.random.default_rng(rng)
+    [generator] = spawn(rng, purpose="summary")
     if isinstance(features, str):
         kind = features
         if kind == "auto":

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, bandwidth, block_function
-from zonodpp.inputs import as_count, as_matrix, check_finite
+from zonodpp.inputs import as_count, as_matrix, check_finite, spawn
 from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.spectrum import NotPositiveError
 
@@ -103,7 +103,7 @@ def rp_cholesky(
     >>> bool(np.abs(Phi @ Phi.T - similarity(X)).max() < 0.05)
     True
     """
-    generator = np.random.default_rng(rng)
+    [generator] = spawn(rng, purpose="features")
 
     def draw(left: Floats) -> int:
         return int(generator.choice(left.size, p=left / left.sum()))

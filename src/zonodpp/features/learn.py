@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-import numpy as np
+from zonodpp.inputs import spawn
 
 
 def sklearn(module: str) -> Any:
@@ -20,4 +20,4 @@ def sklearn(module: str) -> Any:
 
 def random_state(rng: Any) -> int:
     """Turn what `numpy.random.default_rng` takes into a seed for scikit-learn."""
-    return int(np.random.default_rng(rng).integers(2**31))
+    return int(spawn(rng, purpose="features")[0].integers(2**31))

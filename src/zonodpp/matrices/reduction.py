@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp.inputs import as_count, as_positive, check_finite
+from zonodpp.inputs import as_count, as_positive, check_finite, spawn
 from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.gram import triangle
 
@@ -58,7 +58,8 @@ def add_jitter(X: Any, jitter: float, rng: Any) -> Floats:
     """Add Gaussian noise of standard deviation ``jitter`` to each entry (section 2.3)."""
     jitter = as_positive(jitter, "jitter")
     dense = X.toarray() if sp.issparse(X) else X
-    return np.asarray(dense + jitter * np.random.default_rng(rng).standard_normal(dense.shape))
+    [generator] = spawn(rng, purpose="jitter")
+    return np.asarray(dense + jitter * generator.standard_normal(dense.shape))
 
 
 def projection_basis(K: Any) -> Floats:

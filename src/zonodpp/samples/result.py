@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp.diagnostics import from_arviz
-from zonodpp.inputs import as_items, as_positive
+from zonodpp.inputs import as_items, as_positive, spawn
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samples import datatree, storage
 from zonodpp.samples.facts import html_table, size_range
@@ -293,7 +293,7 @@ class Samples:
         >>> X = np.random.default_rng(0).normal(size=(30, 6))
         >>> fewer = sample(ProjectionDPP.from_features(X), 4, rng=0).thinned(3, rng=1)
         >>> fewer.sizes
-        array([[3, 2, 5, 4]])
+        array([[4, 3, 3, 2]])
         """
         if not self.whole:
             raise ValueError("these draws were thinned already; thin the draws they came from")
@@ -305,7 +305,7 @@ class Samples:
             raise ValueError(
                 f"expected_size must be at most the {mean:g} items of a draw, got {size:g}"
             )
-        keep = np.random.default_rng(rng).random(self.subsets.shape) < size / mean
+        keep = spawn(rng, purpose="thinning")[0].random(self.subsets.shape) < size / mean
         kept = np.where(keep & (self.subsets >= 0), self.subsets, np.iinfo(np.int32).max)
         kept.sort(axis=2)
         kept[kept == np.iinfo(np.int32).max] = -1
