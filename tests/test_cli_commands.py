@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, sample
+from zonodpp.apps import summarize
 
 DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
 
@@ -68,6 +69,9 @@ def test_summarize(says, fails, folder):
     assert "binary" in fails("summarize", "-", stdin=bytes(100))
     help_text = " ".join(says("summarize", "--help").split())
     assert "auto, appendix, spread or lsa. [default: auto]" in help_text
+    plain = json.loads(says("summarize", DATA / "article.txt", "--seed", 4, "--json"))
+    article = (DATA / "article.txt").read_text()
+    assert plain["sentences"] == summarize(article, rng=4).sentences  # one default for both
 
 
 def test_landmarks(says, fails, folder):

@@ -2,14 +2,18 @@
 
 import math
 import pathlib
+import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, datasets
+from zonodpp.apps import sentences as splitting
 from zonodpp.apps import text
 from zonodpp.apps.sentences import (
+    LONGEST,
     join_sentences,
     need,
     read_language,
@@ -108,6 +112,98 @@ def test_abbreviations_quotes_and_titles():
     assert "Prof. J. K. Moreau had brought 3.5 kg of samples" in sentences[3]
     french = split_sentences("Il a vu M. Dupont hier. M. Petit aussi.", "fr")
     assert french == ["Il a vu M. Dupont hier.", "M. Petit aussi."]
+
+
+def test_a_paragraph_of_many_windows_is_split_as_its_parts_are():
+    article = datasets.article()
+    whole = split_sentences(article) * 4
+    assert split_sentences(" ".join(article.split() * 4)) == whole
+    assert split_sentences("\n".join(article.split("\n\n") * 4)) == whole
+    assert len(article) > 2 * LONGEST
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("lamp " * 2000, "lamp" * 2000),  # no full stop: cut at white space
+        ("lamp\t" * 2000, "lamp" * 2000),
+        ("x" * 10_000, "x" * 10_000),  # nor white space
+        ("\u706f" * 10_000, "\u706f" * 10_000),
+        ("1. " + "lamp " * 2000, "1." + "lamp" * 2000),
+        ("1." + " " * 10_000 + "lamp", "1.lamp"),
+        ("M. " * 5000, "M." * 5000),
+        ("a" + " x" * 5000 + ". Done.", "a" + "x" * 5000 + ".Done."),
+    ],
+)
+def test_long_sentences_are_cut_and_nothing_is_lost(given, kept):
+    for language in (None, "fr"):
+        sentences = split_sentences(given, language)
+        assert max(map(len, sentences)) <= LONGEST + len("1. ")
+        assert "".join("".join(sentences).split()) == kept
+    if " " in given.strip():
+        assert all(set(words(s)) <= set(words(given)) for s in sentences)  # no word is cut
+
+
+HOSTILE = [
+    "a\n",
+    "the lamp was lit and the keeper went on\n",
+    "The lamp was lit. It burned on and on.\n",
+    "\u706f\u3002",
+    "\u3002",
+    "\u201cA. ",
+    "(A. ",
+    "M. ",
+    '"',
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_the_splitter_sees_each_character_at_most_twice(part, monkeypatch):
+    seen = []
+
+    def segment(code, window):
+        seen.append(len(window))
+        return true_segment(code, window)
+
+    true_segment = splitting.need("sentencex").segment
+    monkeypatch.setattr(splitting, "need", lambda name: types.SimpleNamespace(segment=segment))
+    given = part * (20 * LONGEST // len(part))
+    split_sentences(given)
+    assert max(seen) <= 2 * LONGEST  # its time may grow with the square of this
+    assert sum(seen) <= 2 * len(given)
+
+
+ENDS = """
+from zonodpp.apps.sentences import join_sentences, split_sentences, words
+from zonodpp.apps.text import stems
+
+n = 400_000
+lines = "a\\n", "the lamp was lit and the keeper went on\\n"
+for part in (*lines, "M. ", "\u706f", "\u3002", "\u706f\u3002"):
+    split_sentences(part * (n // len(part)), "fr")
+for accents in ("\u0301", "\u0301\u0323"):
+    words("e" + accents * n)
+    split_sentences("e" + accents * n)
+split_sentences("= " + " " * n + "x")
+join_sentences(["a"] * 2_000_000)
+for language in (None, "de", "tr", "hu"):
+    stems(["lerinden" * 30_000], language)
+"""
+
+
+def test_hostile_texts_come_to_an_end():
+    """The limit is not a measure of speed: the quadratic splitter took several minutes."""
+    subprocess.run([sys.executable, "-c", ENDS], check=True, timeout=90)
+
+
+def test_accents_without_end_belong_to_the_word():
+    assert words("e\u0301" + "\u0323\u0301" * 1000 + "t e\u0301t")[-1] == "\u00e9t"
+    (long,) = words("e" + "\u0301" * 1000)
+    assert len(long) <= 31
+
+
+def test_words_longer_than_any_are_not_stemmed():
+    assert text.stems(["running " + "running" * 1000]) == [["run", "running" * 1000]]
 
 
 def test_text_must_be_text():
@@ -256,4 +352,7 @@ def test_many_sentences_take_the_sparse_route(monkeypatch):
     sparse = text.directions(X, 4)
     cosines = np.linalg.svd(dense.T @ sparse, compute_uv=False)
     assert cosines.min() > 0.99
+    np.testing.assert_array_equal(sparse, text.directions(X, 4))
+    monkeypatch.setattr(text, "DENSE", 1500)
+    monkeypatch.setattr(text, "CELLS", 100)  # few sentences of very many words
     np.testing.assert_array_equal(sparse, text.directions(X, 4))

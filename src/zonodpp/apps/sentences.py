@@ -5,7 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+# The longest sentence, in characters; longer ones are cut. Edited prose stays far below it, and
+# the splitter, whose time can grow with the square of its input, never sees more than twice this.
+LONGEST = 3000
 
 # Scripts that set no spaces between words: kana and ideographs.
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -55,17 +61,21 @@ STEMMERS = {
     "yi": "yiddish",
 }  # language code -> Snowball's name
 
+_MONSIEUR = re.compile(r"(?:^|[\s(\u00ab])M\.$")
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _BREAK = re.compile("\r\n?|[\u0085\u2028]")
 _BLANK = re.compile(r"\n\s*\n|[\f\u2029]")
-_HEADING = re.compile(r"#{1,6}\s+|={1,6}\s+(?=.*=$)")
+_HEADING = re.compile(r"(?:#{1,6}|={1,6}(?=.*=$))\s+")
 _RULE = re.compile(r"([-=~_*#])\1{2,}$")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25aa\u25cf\u25e6\u2043\u30fb]\s+")
 _NUMBER = re.compile(r"(?:\(?(?:\d{1,3}|[A-Za-z])[.)]|[\u2013\u2014])\s+")
 _ENDS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964\u061f][\"'\u2019\u201d\u300d\u00bb)\]]*$")
 _GOES_ON = re.compile(r"[,;\-\u2013\u2014\u3001\uff0c(\[]$")
 _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
+# Accents and other signs beyond the thirty that Unicode's stream-safe text (UAX 15) has in a row.
+# Python sorts a run of accents in a time that grows with the square of its length.
+_SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
 
 
 class Language(NamedTuple):
@@ -123,14 +133,16 @@ def words(sentence: str) -> list[str]:
     >>> words("The keeper's 2 lamps"), words("\u706f\u53f0 A")
     (['the', 'keeper', 's', '2', 'lamps'], ['\u706f', '\u53f0', 'a'])
     """
-    return WORD.findall(unicodedata.normalize("NFC", sentence).lower())
+    return WORD.findall(unicodedata.normalize("NFC", _SURPLUS.sub(r"\1", sentence)).lower())
 
 
 def split_sentences(text: str, language: str | None = None) -> list[str]:
     r"""Split a text into sentences.
 
     Blank lines end a sentence. Headings and list entries stand by themselves. Lines that were
-    wrapped are joined again. What holds no letter and no digit is left out.
+    wrapped are joined again. What holds no letter and no digit is left out. A sentence of more
+    than 3,000 characters is cut, at white space where there is some. The time is proportional to
+    the length of the text, whatever the text is.
 
     Parameters
     ----------
@@ -155,8 +167,8 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
     sentences = []
     for block in _BLANK.split(text):
         for marker, unit in _units(block):
-            pieces = [piece.strip() for piece in segment(code, unit)]
-            pieces = [piece for piece in _mended(pieces, code) if WORD.search(piece)]
+            pieces = [piece.strip() for piece in _pieces(unit, code, segment)]
+            pieces = [piece for piece in pieces if WORD.search(piece)]
             if pieces:
                 sentences += [marker + pieces[0], *pieces[1:]]
     return sentences
@@ -171,10 +183,7 @@ def join_sentences(sentences: list[str]) -> str:
     >>> join_sentences(["Low tide.", "High tide."])
     'Low tide. High tide.'
     """
-    text = ""
-    for sentence in sentences:
-        text = _join(text, sentence) if text else sentence
-    return text
+    return _joined(sentences)
 
 
 def _units(block: str) -> list[tuple[str, str]]:
@@ -182,7 +191,7 @@ def _units(block: str) -> list[tuple[str, str]]:
     lines = [line.strip() for line in block.split("\n")]
     lines = [line for line in lines if line]
     longest = max(map(len, lines), default=0)
-    units: list[tuple[str, str]] = []
+    units: list[tuple[str, list[str]]] = []  # marker and lines of each
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
     before = None  # the line above, if this one may go on with it
     for line in lines:
@@ -190,21 +199,21 @@ def _units(block: str) -> list[tuple[str, str]]:
             before = None
             continue
         if heading := _HEADING.match(line):
-            units.append(("", line[heading.end() :].strip("#= ")))
+            units.append(("", [line[heading.end() :].strip("#= ")]))
             before = None
         elif bullet := _BULLET.match(line):
-            units.append(("", line[bullet.end() :]))
+            units.append(("", [line[bullet.end() :]]))
             in_list, before = True, line
-        elif (in_list or units[-1][1].endswith(":")) and (number := _NUMBER.match(line)):
-            units.append((number.group(), line[number.end() :]))
+        elif (in_list or units[-1][1][-1].endswith(":")) and (number := _NUMBER.match(line)):
+            units.append((f"{number[0].rstrip()} ", [line[number.end() :]]))
             in_list, before = True, line
         elif before is not None and not _is_deliberate(before, line, longest):
-            units[-1] = (units[-1][0], _join(units[-1][1], line))
+            units[-1][1].append(line)
             before = line
         else:
-            units.append(("", line))
+            units.append(("", [line]))
             in_list, before = False, line
-    return units
+    return [(marker, _joined(parts)) for marker, parts in units]
 
 
 def _is_deliberate(line: str, following: str, longest: int) -> bool:
@@ -219,22 +228,49 @@ def _is_deliberate(line: str, following: str, longest: int) -> bool:
     return len(line) + 1 + len(word) <= longest
 
 
-def _join(text: str, line: str) -> str:
-    if _UNSPACED.match(text[-1]) or (text[-1] == "-" and line[0].islower()):
-        return text + line
-    return f"{text} {line}"
+def _joined(lines: list[str]) -> str:
+    """Join lines by spaces, but not after a script that sets none, nor within a hyphenated word."""
+    parts: list[str] = []
+    for line, following in pairwise([*lines, ""]):
+        parts.append(line)
+        hyphenated = line.endswith("-") and following[:1].islower()
+        if following and not (_UNSPACED.match(line[-1:]) or hyphenated):
+            parts.append(" ")
+    return "".join(parts)
+
+
+def _pieces(unit: str, code: str, segment: Callable[[str, str], list[str]]) -> Iterator[str]:
+    """Split a unit into pieces of at most LONGEST characters, one window of text after another.
+
+    The last piece of a window may go on: it begins the next window.
+    """
+    rest = ""
+    for start in range(0, len(unit), LONGEST):
+        window = rest + unit[start : start + LONGEST]
+        pieces = [part for piece in _mended(segment(code, window), code) for part in _cut(piece)]
+        rest = pieces.pop()
+        yield from pieces
+    yield rest
+
+
+def _cut(piece: str) -> Iterator[str]:
+    """Cut a piece into parts of at most LONGEST characters, at white space where there is some."""
+    while len(piece) > LONGEST:
+        head = piece[:LONGEST]
+        parts = head.rsplit(maxsplit=1)
+        end = len(parts[0]) if len(parts) == 2 else LONGEST
+        yield head[:end]
+        piece = piece[end:]
+    yield piece
 
 
 def _mended(pieces: list[str], code: str) -> list[str]:
     """Put together what was cut after an initial, or after the French M. (Monsieur)."""
     mended: list[str] = []
     for piece in pieces:
-        title = mended and (
-            re.fullmatch(r"[^\W\d_]\.", mended[-1])
-            or (code == "fr" and re.search(r"(?:^|[\s(\u00ab])M\.$", mended[-1]))
-        )
-        if title:
-            mended[-1] += " " + piece
+        last = mended[-1].strip() if mended else ""
+        if re.fullmatch(r"[^\W\d_]\.", last) or (code == "fr" and _MONSIEUR.search(last[-3:])):
+            mended[-1] += piece
         else:
             mended.append(piece)
     return mended

@@ -23,11 +23,15 @@ NAMES = (
 )
 POSITIONS = ("first", "fifths")
 DENSE = 1500  # sentences up to which singular vectors come from a dense decomposition
+CELLS = 5e7  # entries of the largest sparse matrix that is made dense: 400 MB
+STEMMED = 100  # letters of the longest word that is stemmed: longer ones are no words of a language
 NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
 
 def stems(sentences: Sequence[str], language: str | None = None) -> list[list[str]]:
     """Return the stemmed words of each sentence (Porter's stemmer, or that of the language).
+
+    Words of more than 100 letters stay as they are: stemmers take long for them.
 
     Examples
     --------
@@ -40,7 +44,7 @@ def stems(sentences: Sequence[str], language: str | None = None) -> list[list[st
     if name is None:
         return found
     stem = need("snowballstemmer").stemmer(name).stemWord
-    known = {word: stem(word) for word in set().union(*found)}
+    known = {word: stem(word) if len(word) <= STEMMED else word for word in set().union(*found)}
     return [[known[word] for word in sentence] for sentence in found]
 
 
@@ -177,7 +181,7 @@ def directions(
 def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     """Return leading left singular vectors, as many as X has up to k."""
     n, d = X.shape
-    if sp.issparse(X) and n > DENSE and k < min(n, d):
+    if sp.issparse(X) and (n > DENSE or n * d > CELLS) and k < min(n, d):
         # A seed of its own: features are a function of the text.
         U, values, _ = need("sklearn.utils.extmath").randomized_svd(X, k, random_state=0)
     else:

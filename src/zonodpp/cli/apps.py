@@ -32,7 +32,7 @@ zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
 )
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option(
-    "-k", "--sentences", type=int, metavar="N", default=5, show_default=True, help="How many."
+    "-k", "--sentences", type=int, metavar="N", default=11, show_default=True, help="How many."
 )
 @click.option("--query", metavar="TEXT", help="Prefer sentences about this.")
 @click.option(
