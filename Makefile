@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 	@touch $@
 
 demo: .venv/.dev
-	$(BIN)/zonodpp reproduce --quick --out report
+	$(BIN)/python -m paper --quick --out report
 
 test: lint
 	$(PYTEST)

@@ -26,7 +26,6 @@ from benchmarks.__main__ import main, names
 from benchmarks.algorithm5 import LinprogOracle, hit_and_run
 from benchmarks.limits import Count, least_time
 from benchmarks.workloads import indicators, worth_of_steps
-
 from zonodpp import ProjectionDPP, VolumeSampling
 
 

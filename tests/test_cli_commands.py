@@ -118,30 +118,6 @@ def test_volume(says, fails, folder):
     assert "all sets of d generators" in help_text
 
 
-def test_reproduce(says, fails, folder):
-    pytest.importorskip("matplotlib")
-    words = ("reproduce", "geometry", "--quick", "--seed", 1, "--out", "page")
-    found = json.loads(says(*words, "--json"))
-    assert found["verdicts"]
-    assert Path(found["page"]).is_file()
-    assert "nonsense" in fails("reproduce", "nonsense")
-    assert "foods.csv" in fails("reproduce", "geometry", "--out", "foods.csv")
-    from zonodpp.experiments import SEED
-
-    assert f"Default: {SEED}." in says("reproduce", "--help")
-
-
-def test_bench(says, fails, folder):
-    assert "zonotope" in says("bench", "--list").split()
-    assert "no benchmark nonsense; there are" in fails("bench", "nonsense")
-    for run, low in (("old", 1.0), ("new", 1.5)):
-        Path(run).mkdir()
-        row = {"what": "a ratio", "ratio": low + 0.5, "ratio_range": [low, low + 1]}
-        Path(run, "made-up.json").write_text(json.dumps({"quick": False, "rows": [row]}))
-    says("bench", "--compare", "old", "--out", "new")  # a process of its own says what it found
-    assert "nowhere" in fails("bench", "--compare", "nowhere")
-
-
 def test_info(says, fails, folder):
     text = says("info")
     assert "numba" in text

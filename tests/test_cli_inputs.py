@@ -321,9 +321,6 @@ def test_runs_repeat(call):
 
 def test_methods_are_those_of_the_library():
     from zonodpp.cli.options import METHODS
-    from zonodpp.cli.project import EXPERIMENTS
-    from zonodpp.experiments import NAMES
     from zonodpp.sampling import METHODS as KNOWN
 
     assert list(METHODS) == ["auto", *KNOWN]
-    assert EXPERIMENTS == NAMES

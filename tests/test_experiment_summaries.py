@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import pytest
 
+from paper import summaries
+from paper.records import read_record, write_record
+from paper.summaries import uniform_bases
 from zonodpp import ProjectionDPP, datasets
 from zonodpp.apps.rouge import rouge_1f
-from zonodpp.experiments import summaries
-from zonodpp.experiments.records import read_record, write_record
-from zonodpp.experiments.summaries import uniform_bases
 
 CLAIMS = ("variance", "new share", "old share", "time", "coverage", "positions")
 

@@ -2,14 +2,17 @@
 
 import importlib
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paper import NAMES, geometry, landmarks, reproduce, spanning_trees
+from paper.records import read_record, write_record
+from paper.verdicts import Verdict, tally
 from zonodpp import ProjectionDPP, Samples, sample
-from zonodpp.experiments import NAMES, geometry, landmarks, reproduce, spanning_trees
-from zonodpp.experiments.records import read_record, write_record
-from zonodpp.experiments.verdicts import Verdict, tally
 
 SIZES = {"chains": 20, "steps": 4_000, "rng": 1}
 FEW = {"exact line": None, "exact line, averaged": None, "heat-bath": None, "exact draws": None}
@@ -197,7 +200,7 @@ def test_records_refuse_what_is_not_plain(tmp_path):
 
 def test_every_experiment_has_the_same_parts():
     for name in NAMES:
-        module = importlib.import_module(f"zonodpp.experiments.{name.replace('-', '_')}")
+        module = importlib.import_module(f"paper.{name.replace('-', '_')}")
         assert module.TITLE
         assert module.INTRODUCTION.endswith(".")
         assert all(callable(getattr(module, part)) for part in ("run", "figures", "verdicts"))
@@ -240,3 +243,15 @@ def test_out_must_be_a_folder_and_the_article_a_file(tmp_path):
         reproduce("geometry", out=tmp_path / "file")
     with pytest.raises(FileNotFoundError, match="article must be a text file"):
         reproduce("summaries", out=tmp_path, article=tmp_path / "none.txt")
+
+
+def test_command_of_the_checkout(tmp_path):
+    command = [sys.executable, "-m", "paper", "--out", str(tmp_path / "page")]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [*command, "geometry", "--quick", "--json"], cwd=root, capture_output=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["verdicts"]
+    assert Path(found["page"]).is_file()
+    assert subprocess.run([*command, "nonsense"], cwd=root, capture_output=True).returncode == 2

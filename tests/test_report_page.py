@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from zonodpp.experiments import Verdict, reproduce
-from zonodpp.experiments.page import POLICY, render
+from paper import Verdict, reproduce
+from paper.page import POLICY, render
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (

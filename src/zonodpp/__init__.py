@@ -9,7 +9,7 @@ from zonodpp._loading import without_collection
 from zonodpp._version import __version__
 
 if TYPE_CHECKING:
-    from zonodpp import apps, diagnostics, experiments, features, plotting
+    from zonodpp import apps, diagnostics, features, plotting
     from zonodpp.geometry import Zonotope
     from zonodpp.maximum import find_map
     from zonodpp.samples import Samples
@@ -28,7 +28,6 @@ __all__ = [
     "__version__",
     "apps",
     "diagnostics",
-    "experiments",
     "features",
     "find_map",
     "plotting",

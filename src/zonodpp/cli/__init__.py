@@ -19,7 +19,7 @@ from zonodpp.cli.apps import landmarks, shortlist, summarize
 from zonodpp.cli.draws import sample
 from zonodpp.cli.messages import one_line
 from zonodpp.cli.options import Group
-from zonodpp.cli.project import bench, completion, info, reproduce
+from zonodpp.cli.project import completion, info
 from zonodpp.cli.trees import trees
 from zonodpp.cli.volume import volume
 
@@ -54,9 +54,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (sample, trees, summarize, landmarks, shortlist, volume):
-    commands.add_command(_command)
-for _command in (reproduce, bench, info, completion):
+for _command in (sample, trees, summarize, landmarks, shortlist, volume, info, completion):
     commands.add_command(_command)
 
 

@@ -1,11 +1,8 @@
-"""``zonodpp reproduce``, ``bench``, ``info`` and ``completion``: the project itself."""
+"""``zonodpp info`` and ``completion``: the installation, a file, example data."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,103 +11,6 @@ import click
 
 from zonodpp.cli.examples import EXAMPLES
 from zonodpp.cli.options import Destination, command, output_options
-
-EXPERIMENTS = ("geometry", "spanning-trees", "summaries", "landmarks")
-
-
-@command(
-    "The experiments of the paper.",
-    example="""
-zonodpp reproduce geometry --quick --seed 1 --out report
-""",
-)
-@click.argument("names", nargs=-1, type=click.Choice(EXPERIMENTS), metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Small sizes: one to two minutes.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False),
-    default="report",
-    show_default=True,
-    help="The folder for figures, data and the report.",
-)
-@click.option("--article", type=click.Path(dir_okay=False), help="A text for the summaries.")
-@click.option("--seed", type=int, metavar="N", help="Same seed, same draws. Default: 2017.")
-@click.option("--json", "as_json", is_flag=True, help="Write verdicts as JSON.")
-def reproduce(
-    names: tuple[str, ...],
-    quick: bool,
-    out: str,
-    article: str | None,
-    seed: int | None,
-    as_json: bool,
-) -> None:
-    """Run the experiments of the paper again and say which of its claims hold.
-
-    NAME is geometry, spanning-trees, summaries or landmarks; all of them by default.
-    """
-    from zonodpp import experiments
-
-    seed = experiments.SEED if seed is None else seed
-    report = experiments.reproduce(names or None, quick=quick, out=out, rng=seed, article=article)
-    if not as_json:
-        click.echo(str(report))
-        return
-    verdicts = [
-        {"experiment": section.name, **dataclasses.asdict(verdict)}
-        for section in report.sections
-        for verdict in section.verdicts
-    ]
-    facts = {"page": str(report.path), "facts": report.facts, "verdicts": verdicts}
-    click.echo(json.dumps(facts, ensure_ascii=False))
-
-
-@command(
-    "Speed against peers.",
-    example="""
-zonodpp bench --list
-""",
-)
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Fewer repeats, smaller cases.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False),
-    help="The folder for the results; by default benchmarks/results of the checkout.",
-)
-@click.option(
-    "--compare",
-    type=click.Path(exists=True, file_okay=False),
-    metavar="FOLDER",
-    help="Say which numbers agree with an older run within the spreads stated.",
-)
-@click.option("--list", "only_list", is_flag=True, help="List the benchmarks and stop.")
-def bench(
-    names: tuple[str, ...], quick: bool, out: str | None, compare: str | None, only_list: bool
-) -> int:
-    """Measure speed against peers, side by side; needs the source checkout."""
-    root = _checkout()
-    known = sorted(p.stem.removeprefix("bench_") for p in (root / "benchmarks").glob("bench_*.py"))
-    if only_list:
-        click.echo("\n".join(known))
-        return 0
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise click.UsageError(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
-    words = [sys.executable, "-m", "benchmarks", *(["--quick"] if quick else []), *names]
-    for option, folder in (("--out", out), ("--compare", compare)):
-        if folder is not None:  # the command runs in the checkout
-            words += [option, str(Path(folder).absolute())]
-    return subprocess.run(words, cwd=root, check=False).returncode
-
-
-def _checkout() -> Path:
-    """Return the source checkout: here, or where the package is installed from."""
-    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        if (root / "benchmarks" / "__main__.py").is_file():
-            return root
-    raise click.ClickException(
-        "the benchmarks are part of the source checkout: run this in its folder"
-    )
 
 
 @command(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.experiments.verdicts import Verdict
+from paper.verdicts import Verdict
 from zonodpp.matrices.columns import Floats
 
 NEW, OLD = "Algorithm 5", "Algorithm 1"
@@ -94,7 +94,7 @@ def efficiency(curves: dict[str, Any], steps: int, exact: Floats) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.experiments.spanning_trees_verdicts import efficiency
+    >>> from paper.spanning_trees_verdicts import efficiency
     >>> estimates = np.array([[0.1], [0.3]])
     >>> efficiency({"estimates": estimates}, 16, np.array([0.2])).round(6)  # 0.2 * 0.8 / 16 = 0.01
     array([1.])
@@ -123,7 +123,7 @@ def settled_at(psrf: dict[str, Any]) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.experiments.spanning_trees_verdicts import settled_at
+    >>> from paper.spanning_trees_verdicts import settled_at
     >>> upper = np.array([np.nan, 1.02, 1.3, 1.05, 1.01])
     >>> settled_at({"iterations": np.array([10, 20, 30, 40, 50]), "upper": upper})
     40.0

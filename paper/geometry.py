@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.experiments.verdicts import Verdict
+from paper.verdicts import Verdict
 from zonodpp.geometry import Zonotope
 from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
@@ -46,7 +46,7 @@ def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[s
 
     Examples
     --------
-    >>> from zonodpp.experiments import geometry
+    >>> from paper import geometry
     >>> data = geometry.run(quick=True, rng=0)
     >>> [verdict.word for verdict in geometry.verdicts(data)]
     ['reproduced', 'reproduced', 'reproduced', 'reproduced']
@@ -87,7 +87,7 @@ def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[s
 
 def figures(data: dict[str, Any]) -> dict[str, Any]:
     """Draw the three parts of figure 1: file stem to (figure, caption)."""
-    from zonodpp.experiments.drawing import new_figure
+    from paper.drawing import new_figure
     from zonodpp.plotting import hit_and_run_step, skyscrapers, tiling
 
     settings, step = data["settings"], data["step"]

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from paper.machine import facts
+from paper.page import render
+from paper.records import write_record
+from paper.verdicts import Verdict, tally
 from zonodpp.chains.progress import Progress
-from zonodpp.experiments.machine import facts
-from zonodpp.experiments.page import render
-from zonodpp.experiments.records import write_record
-from zonodpp.experiments.verdicts import Verdict, tally
 
 NAMES = ("geometry", "spanning-trees", "summaries", "landmarks")
 SEED = 2017
@@ -130,7 +130,7 @@ def reproduce(
     Examples
     --------
     >>> import tempfile
-    >>> from zonodpp.experiments import reproduce
+    >>> from paper import reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = reproduce("geometry", quick=True, out=folder)
     >>> report.path.name, len(report.verdicts)
@@ -181,7 +181,7 @@ def _make(
     settings: dict[str, Any],
 ) -> Section:
     """Run one experiment and write its files."""
-    module: Any = importlib.import_module(f"zonodpp.experiments.{name.replace('-', '_')}")
+    module: Any = importlib.import_module(f"paper.{name.replace('-', '_')}")
     begun = time.perf_counter()
     data = module.run(quick=quick, rng=rng, progress=say, **settings)
     folder.mkdir(exist_ok=True)

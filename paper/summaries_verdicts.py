@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.experiments.verdicts import Verdict
+from paper.verdicts import Verdict
 
 NEW, OLD, EXACT = "Algorithm 5", "Algorithm 1", "exact draws"
 FIRST, FIFTHS = "first five sentences", "fifths of the text"  # what indicators of position mark

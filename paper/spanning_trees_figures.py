@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zonodpp.experiments.drawing import draw_errors, draw_psrf, new_figure, share_legend
-from zonodpp.experiments.spanning_trees_verdicts import NEW, OLD, usual_efficiency
+from paper.drawing import draw_errors, draw_psrf, new_figure, share_legend
+from paper.spanning_trees_verdicts import NEW, OLD, usual_efficiency
 from zonodpp.plotting.style import INK, shades
 
 LOOKS: dict[str, tuple[float, Any]] = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from paper.spanning_trees_figures import figures
+from paper.spanning_trees_verdicts import verdicts
 from zonodpp.diagnostics import psrf_evolution
-from zonodpp.experiments.spanning_trees_figures import figures
-from zonodpp.experiments.spanning_trees_verdicts import verdicts
 from zonodpp.geometry import Zonotope
 from zonodpp.matrices.columns import Floats
 from zonodpp.samplers.tracking import SetTracker
@@ -109,7 +109,7 @@ def run(
 
     Examples
     --------
-    >>> from zonodpp.experiments import spanning_trees
+    >>> from paper import spanning_trees
     >>> data = spanning_trees.run(chains=4, steps=200, rng=0)
     >>> list(data["graphs"]), round(data["graphs"]["K10"]["bases"])
     (['K10', 'BA(20, 2)'], 100000000)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zonodpp.experiments.verdicts import Verdict, tally
+from paper.verdicts import Verdict, tally
 
 if TYPE_CHECKING:
-    from zonodpp.experiments.report import Picture, Report, Section
+    from paper.report import Picture, Report, Section
 
 TITLE = "Zonotope hit-and-run, reproduced"
 PAPER = (
@@ -31,7 +31,7 @@ WIDE = 1.7  # ratio of width to height from which a figure gets a row of its own
 
 def render(report: Report) -> str:
     """Return the page of a report, as text."""
-    style = files("zonodpp").joinpath("experiments/page.css").read_text(encoding="utf-8")
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     body = [
         "<header>",
         f"<h1>{TITLE}</h1>",

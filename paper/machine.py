@@ -20,7 +20,7 @@ def facts(rng: Any, quick: bool, seconds: float) -> dict[str, str]:
 
     Examples
     --------
-    >>> from zonodpp.experiments.machine import facts
+    >>> from paper.machine import facts
     >>> facts(2017, True, 61.2)["Seed"]
     '2017'
     """

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.experiments.drawing import new_figure
-from zonodpp.experiments.summaries_verdicts import EXACT, SHARES
+from paper.drawing import new_figure
+from paper.summaries_verdicts import EXACT, SHARES
 from zonodpp.plotting.style import INK, colours
 
 HATCHES = ("", "///", "...")

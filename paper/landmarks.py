@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from paper.verdicts import Verdict
 from zonodpp.datasets import mnist_ones
-from zonodpp.experiments.verdicts import Verdict
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
@@ -56,7 +56,7 @@ def run(
 
     Examples
     --------
-    >>> from zonodpp.experiments import landmarks
+    >>> from paper import landmarks
     >>> landmarks.run(features="umap")
     Traceback (most recent call last):
     ...
@@ -165,7 +165,7 @@ def _log10(target: ProjectionDPP, sets: Any) -> Floats:
 
 
 def _draw_digits(data: dict[str, Any]) -> Any:
-    from zonodpp.experiments.drawing import new_figure
+    from paper.drawing import new_figure
     from zonodpp.plotting.style import INK
 
     digits, logs = data["digits"], data["log10 rows"]
@@ -186,7 +186,7 @@ def _draw_digits(data: dict[str, Any]) -> Any:
 
 
 def _draw_volumes(data: dict[str, Any]) -> Any:
-    from zonodpp.experiments.drawing import new_figure
+    from paper.drawing import new_figure
     from zonodpp.plotting.style import colours, legend_above_data
 
     top = data["log10 chain"].max()

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from paper.summaries_figures import figures
+from paper.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp import datasets
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences, words
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf, unit_rows
-from zonodpp.experiments.summaries_figures import figures
-from zonodpp.experiments.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp.geometry import Zonotope
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samples import Samples
@@ -77,7 +77,7 @@ def run(
 
     Examples
     --------
-    >>> from zonodpp.experiments import summaries
+    >>> from paper import summaries
     >>> data = summaries.run(runs=2, draws=50, rng=0)
     >>> data["settings"]["sentences"], data["estimates"]["Algorithm 5"].shape
     (64, (2, 3))
@@ -182,7 +182,7 @@ def uniform_bases(target: ProjectionDPP, count: int, rng: np.random.Generator) -
     --------
     >>> import numpy as np
     >>> from zonodpp import ProjectionDPP
-    >>> from zonodpp.experiments.summaries import uniform_bases
+    >>> from paper.summaries import uniform_bases
     >>> target = ProjectionDPP([[1, 0, 0], [0, 1, 1]])
     >>> uniform_bases(target, 1, np.random.default_rng(0)).shape
     (1, 2)

@@ -20,7 +20,7 @@ def write_record(folder: Path, data: dict[str, Any]) -> None:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from zonodpp.experiments.records import read_record, write_record
+    >>> from paper.records import read_record, write_record
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_record(Path(folder), {"steps": 3, "errors": np.arange(3.0)})
     ...     read_record(Path(folder))

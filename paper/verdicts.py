@@ -25,7 +25,7 @@ class Verdict:
 
     Examples
     --------
-    >>> from zonodpp.experiments.verdicts import Verdict
+    >>> from paper.verdicts import Verdict
     >>> Verdict("acceptance", "about ten times larger", "9.1 times larger", True).word
     'reproduced'
     """
@@ -49,7 +49,7 @@ def tally(verdicts: Sequence[Verdict]) -> str:
 
     Examples
     --------
-    >>> from zonodpp.experiments.verdicts import Verdict, tally
+    >>> from paper.verdicts import Verdict, tally
     >>> tally([Verdict("a", "1", "1", True), Verdict("b", "2", "3", False)])
     '1 reproduced, 1 not reproduced'
     """
