@@ -306,7 +306,7 @@ def test_start_from_a_given_basis():
         ({"c": np.ones(3), "preset": "paper"}, "one entry for each of the 8 items"),
         ({"c": np.full(8, np.nan), "preset": "paper"}, "c must be finite"),
         ({"init": [0, 1]}, "init must hold r = 3 items"),
-        ({"init": [0, 1, 99]}, "item indices from 0 to 7"),
+        ({"init": [0, 1, 99]}, "item numbers from 0 to 7"),
     ],
 )
 def test_bad_options(options, message):

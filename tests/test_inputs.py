@@ -203,7 +203,7 @@ SAMPLING = {
         lambda: sample(TARGET, 1, chains=3, init=[[0, 1, 2], [1, 2, 3]]),
         ["init", "3 chains", "(2, 3)"],
     ),
-    "ragged init": (lambda: sample(TARGET, 1, init=[[0, 1], [2]]), ["init must hold bases"]),
+    "ragged init": (lambda: sample(TARGET, 1, init=[[0, 1], [2]]), ["init must hold sets"]),
     "tracked item": (lambda: sample(TARGET, 1, track=[[0, 9]]), ["track", "from 0 to 7", "9"]),
     "tracked twice": (lambda: sample(TARGET, 1, track=[[4, 4]]), ["track", "twice"]),
     "power": (
@@ -233,8 +233,8 @@ TYPES = {
     "rank": (lambda: from_features(A.T, rank=1.5), ["rank must be a whole number, got 1.5"]),
     "jitter": (lambda: from_features(A.T, jitter="1"), ["jitter must be a number, got '1'"]),
     "graph": (lambda: from_graph([(0, 1)]), ["networkx", "list"]),
-    "basis": (lambda: TARGET.log_prob([0.0, 1.0, 2.0]), ["item indices (integers)", "float64"]),
-    "labels as items": (lambda: TARGET.inclusion(["a"]), ["item indices (integers)"]),
+    "basis": (lambda: TARGET.log_prob([0.0, 1.0, 2.0]), ["item numbers (integers", "float64"]),
+    "labels as items": (lambda: TARGET.inclusion(["a"]), ["item numbers (integers"]),
     "mask as items": (lambda: TARGET.inclusion(np.ones(8, bool)), ["integers", "bool"]),
     "draws": (lambda: sample(TARGET, 1.5), ["draws must be a whole number, got 1.5"]),
     "draws as text": (lambda: sample(TARGET, "3"), ["draws must be a whole number, got '3'"]),
@@ -251,9 +251,9 @@ TYPES = {
         lambda: sample(TARGET, 1, method="exact", rule="barker", line="gibbs"),
         ["'line', 'rule'", "it knows 'algorithm'"],
     ),
-    "track": (lambda: sample(TARGET, 1, track=5), ["list of sets of item indices", "got 5"]),
+    "track": (lambda: sample(TARGET, 1, track=5), ["list of sets of items", "got 5"]),
     "flat track": (lambda: sample(TARGET, 1, track=[0, 1]), ["such as [[0, 3], [1, 2]]", "[0, 1]"]),
-    "track of text": (lambda: sample(TARGET, 1, track=["ab"]), ["list of sets of item indices"]),
+    "track of text": (lambda: sample(TARGET, 1, track=["ab"]), ["list of sets of items"]),
 }  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def test_equal_items_are_not_picked_together(items):
         for seed in range(20):
             found = shortlist(np.tile(relevance, 2), doubled, 5, diversity=0.1, rng=seed)
             assert len({i % 60 for i in found}) == 5
-    with pytest.raises(ValueError, match=r"no draw has the items 0, 60 in it: .*dependent"):
+    with pytest.raises(ValueError, match=r"no draw has the items 0, 60 .*in it: .*dependent"):
         shortlist(np.tile(relevance, 2), np.vstack([features] * 2), 5, include=[0, 60])
 
 
@@ -208,9 +208,9 @@ def test_scale_of_relevance_and_features_does_not_matter(items):
         ({"diversity": np.nan}, ValueError, "diversity must be zero or more"),
         ({"diversity": "much"}, TypeError, "diversity must be a number"),
         ({"include": [1, 2, 3, 4]}, ValueError, "include names 4 items, but k=3"),
-        ({"include": [1], "exclude": [1]}, ValueError, "item 1 is to be in the draw and not"),
-        ({"include": [60]}, ValueError, "item indices from 0 to 59"),
-        ({"exclude": [-1]}, ValueError, "item indices from 0 to 59"),
+        ({"include": [1], "exclude": [1]}, ValueError, "item 1 .* is to be in the draw and not"),
+        ({"include": [60]}, ValueError, "item numbers from 0 to 59"),
+        ({"exclude": [-1]}, ValueError, "item numbers from 0 to 59"),
         ({"include": [2, 2]}, ValueError, "same item twice"),
         ({"exclude": range(58)}, ValueError, "only 2 of 60 can be picked"),
         ({"labels": ["a"]}, ValueError, "labels must name each of the 60 items, got 1"),

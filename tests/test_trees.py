@@ -345,7 +345,7 @@ def test_targets_and_options_that_are_refused():
             sample(other, 5, method="trees")
     with pytest.raises(ValueError, match="from_graph"):
         as_networkx(ProjectionDPP(A), [0, 1])
-    with pytest.raises(ValueError, match="edges must hold item indices from 0 to 5"):
+    with pytest.raises(ValueError, match="edges must hold item numbers from 0 to 5"):
         as_networkx(target, [0, 1, 6])
     with pytest.raises(ValueError, match="'wilson', 'aldous-broder'; got 'prim'"):
         sample(target, 5, method="trees", algorithm="prim")

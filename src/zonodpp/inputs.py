@@ -70,8 +70,8 @@ class NonFiniteError(ValueError):
         self.place = place
         where = ", ".join(map(str, place))
         super().__init__(
-            f"{name} has NaN or infinity in {count} of its entries, the first at [{where}]; "
-            "impute or drop them first"
+            f"{name} has NaN or infinity in {count} of its entries, the first at [{where}] "
+            "(counted from 0); impute or drop them first"
         )
 
 
@@ -121,10 +121,12 @@ def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
     if items.ndim == 0:
         items = items[None]
     if not np.issubdtype(items.dtype, np.integer):
-        raise TypeError(f"{name} must hold item indices (integers), got {items.dtype} entries")
+        raise TypeError(
+            f"{name} must hold item numbers (integers from 0), got {items.dtype} entries"
+        )
     if items.min() < 0 or items.max() >= n:
         raise ValueError(
-            f"{name} must hold item indices from 0 to {n - 1}, "
+            f"{name} must hold item numbers from 0 to {n - 1}, "
             f"got values from {items.min()} to {items.max()}"
         )
     ordered = np.sort(items, axis=-1)

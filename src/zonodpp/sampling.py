@@ -19,7 +19,7 @@ from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
 from zonodpp.chains.slices import Chain, Interrupted, Plan, Store, run_chains
 from zonodpp.inputs import as_count, as_positive, one_of, spawn
-from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
 from zonodpp.targets import VolumeSampling
 from zonodpp.targets.target import Target
@@ -70,8 +70,8 @@ def sample(
     seconds : float, optional
         Stop after this time and return what was drawn; all chains are cut to the same length. The
         ``thin`` steps to a draw are not cut short.
-    init : (r,) or (chains, r) array_like of int, optional
-        Starting bases, for Markov chains.
+    init : (r,) or (chains, r) items, optional
+        Starting bases, for Markov chains; items by number or label, see `Target.items`.
     track : list of sets of items, optional
         Record these sets in `Samples.tracked`: presence in each draw, with method exchange averaged
         over the ``thin`` steps to it, with zonotope averaged along each line. Read it with
@@ -124,6 +124,8 @@ def sample(
         workers = as_count(workers, "workers", 1)
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
         method = best_method(target)
+    track = tracked_sets(track, target)
+    starts = _starts(init, n_chains, target)
 
     with announce_compilation():
         with loading(method):
@@ -140,7 +142,7 @@ def sample(
             )
         runs = [
             Chain(generator, sampler.start(generator, start), burn_in)
-            for generator, start in zip(generators, _starts(init, n_chains), strict=True)
+            for generator, start in zip(generators, starts, strict=True)
         ]
         width = getattr(sampler, "width", getattr(target, "k", target.r))
         plan = Plan(draws, thin, width, sampler.tracker.size)
@@ -212,10 +214,11 @@ def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) ->
         return _prepare("mixture", method, target, track, options)
     if method == "trees":
         raise ValueError("method='trees' draws spanning trees; make the target with from_graph(G)")
-    SetTracker.of(track, target.n)  # the chains below have more items than the target
     if hasattr(target, "k"):
-        alternating = importlib.import_module("zonodpp.samplers.alternating")
-        return alternating.prepare(target, track, partial(prepare_chain, method, None, options))
+        raise ValueError(
+            f"method={method!r} does not draw from a KDPP: no chain reaches every set of k items "
+            "whatever the kernel is. Use method='exact' (or 'auto'), whose draws are independent"
+        )
     dilation = importlib.import_module("zonodpp.samplers.dilation")
     return dilation.prepare(target, partial(prepare_chain, method, track, options))
 
@@ -254,14 +257,11 @@ def best_method(target: Target) -> str:
     return "exact"
 
 
-def _starts(init: Any, chains: int) -> list[Any]:
+def _starts(init: Any, chains: int, target: Target) -> list[Any]:
     """One starting basis for each chain, or None for each."""
     if init is None:
         return [None] * chains
-    try:
-        starts = np.asarray(init)
-    except ValueError:
-        raise ValueError("init must hold bases of r items each, got rows that differ") from None
+    starts = target.items(init, "init")
     if starts.ndim == 1:
         return [starts] * chains
     if starts.ndim != 2 or len(starts) != chains:

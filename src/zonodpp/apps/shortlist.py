@@ -19,6 +19,7 @@ from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.maximum import find_map
 from zonodpp.sampling import sample
 from zonodpp.targets.conditioning import Condition
+from zonodpp.targets.labels import Naming
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,9 @@ def shortlist(
         How much difference counts against relevance. 0: the k most relevant items, whatever their
         features; infinity: relevance only has to be positive. In between, the expected sum of log
         relevance falls as diversity grows.
-    include, exclude : array_like of int
-        Items that must be picked, whatever their relevance, and items that must not.
+    include, exclude : list of items
+        Items that must be picked, whatever their relevance, and items that must not; by number,
+        from 0, or by label.
     labels : sequence, optional
         Names of all n items; by default those of a DataFrame's rows.
     answer : {"draw", "best"}
@@ -143,7 +145,7 @@ def shortlist(
     one_of(answer, "answer", ("draw", "best"))
     if labels is not None and len(labels) != n:
         raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
-    condition = Condition.of(include, exclude, n)
+    condition = Condition.of(include, exclude, Naming(n, labels))
     usable = _usable(worth, condition, k)
 
     if diversity == 0:

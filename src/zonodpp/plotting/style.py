@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats
 
 INK = "0.15"
@@ -46,11 +45,13 @@ def shades(values: ArrayLike) -> Floats:
     return np.asarray(matplotlib.colormaps["viridis"](0.9 * np.asarray(values, dtype=float)))
 
 
-def name_of(S: ArrayLike | None, tracked: int | None = None) -> str:
+def name_of(S: Any, tracked: int | None = None) -> str:
     """Name a set of items, or a tracked set by its number."""
     if S is None:
         return f"tracked set {tracked}"
-    items = np.atleast_1d(as_items(S, np.iinfo(np.int64).max, "S")).tolist()
+    if isinstance(S, set | frozenset):
+        S = sorted(S)
+    items = [S] if isinstance(S, str) or np.ndim(S) == 0 else list(S)
     shown = [str(i) for i in items] if len(items) <= 6 else [*map(str, items[:5]), "..."]
     return f"{{{', '.join(shown)}}}"
 

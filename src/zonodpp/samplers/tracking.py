@@ -11,6 +11,22 @@ from numpy.typing import NDArray
 from zonodpp._jit import jit
 from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.targets.target import Target
+
+
+def tracked_sets(track: Any, target: Target) -> list[list[int]] | None:
+    """Return ``track`` as item numbers: a list of sets of items, by number or label, or None."""
+    if track is None:
+        return None
+    try:
+        if any(isinstance(S, int | np.integer) for S in track):
+            raise TypeError
+        return [target.items(S, "track").ravel().tolist() for S in track]
+    except TypeError:
+        raise TypeError(
+            "track must be a list of sets of items, such as [[0, 3], [1, 2]]; an item is its "
+            f"number, from 0, or its label; got {track!r}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -23,16 +39,8 @@ class SetTracker:
 
     @classmethod
     def of(cls, track: Any, n: int) -> SetTracker:
-        """Check ``track``, a list of sets of item indices (or None)."""
-        sets: list[Integers] = []
-        if track is not None:
-            try:
-                sets = [as_items(list(S), n, "track") for S in track]
-            except TypeError:
-                raise TypeError(
-                    f"track must be a list of sets of item indices, such as [[0, 3], [1, 2]]; "
-                    f"got {track!r}"
-                ) from None
+        """Lay out ``track``, a list of sets of item numbers (or None)."""
+        sets = [] if track is None else [as_items(list(S), n, "track") for S in track]
         starts = np.cumsum([0, *(len(S) for S in sets)])
         items = np.concatenate([np.zeros(0, np.int64), *sets])
         return cls(frozen(starts, np.int64), frozen(items, np.int64), n)

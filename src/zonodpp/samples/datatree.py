@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zonodpp.inputs import as_items
-
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
 
@@ -33,7 +31,7 @@ def as_datatree(samples: Samples, items: Any = None) -> Any:
         ) from None
     target = samples.target
     chains, draws, _ = samples.subsets.shape
-    chosen = np.arange(target.n) if items is None else as_items(items, target.n, "items").ravel()
+    chosen = np.arange(target.n) if items is None else target.items(items, "items").ravel()
     if items is None and chains * draws * target.n > LARGEST_TREE:
         raise ValueError(
             f"indicators of all {target.n} items would take {chains * draws * target.n / 2**30:.0f}"

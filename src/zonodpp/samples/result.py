@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp.diagnostics import from_arviz
-from zonodpp.inputs import as_items, as_positive, spawn
+from zonodpp.inputs import as_positive, spawn
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samples import datatree, storage
 from zonodpp.samples.facts import html_table, size_range
@@ -141,7 +141,7 @@ class Samples:
         >>> samples.contains([1]).shape
         (1, 3)
         """
-        items = as_items(S, self.target.n, "S")
+        items = self.target.items(S)
         if items.ndim > 1:
             raise ValueError(f"S must be one set of items, got {len(items)}: ask for one at a time")
         inside = np.ones(self.subsets.shape[:2], dtype=bool)

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.targets.graphs import Graph, count_components
+from zonodpp.targets.labels import Naming
 
 
 class Condition(NamedTuple):
@@ -28,14 +28,16 @@ class Condition(NamedTuple):
     exclude: Integers
 
     @classmethod
-    def of(cls, include: Any, exclude: Any, n: int) -> Condition:
-        """Check two sets of item indices."""
+    def of(cls, include: Any, exclude: Any, naming: Naming) -> Condition:
+        """Check two sets of items, given by number or label."""
         condition = cls(
-            as_items(include, n, "include").ravel(), as_items(exclude, n, "exclude").ravel()
+            naming.numbers(include, "include").ravel(), naming.numbers(exclude, "exclude").ravel()
         )
         both = np.intersect1d(*condition)
         if both.size:
-            raise ValueError(f"item {both[0]} is to be in the draw and not in it; choose one")
+            raise ValueError(
+                f"item {both[0]} (counted from 0) is to be in the draw and not in it; choose one"
+            )
         return condition
 
 
@@ -46,7 +48,7 @@ class ImpossibleError(ValueError):
 def never_together(items: Integers, why: str) -> ImpossibleError:
     """Return the error for items that are in no draw together."""
     shown = ", ".join(map(str, items[:10].tolist())) + (", ..." if items.size > 10 else "")
-    return ImpossibleError(f"no draw has the items {shown} in it: {why}")
+    return ImpossibleError(f"no draw has the items {shown} (counted from 0) in it: {why}")
 
 
 def split_off(A: Any, W: Floats, include: Integers, scale: Floats | None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from zonodpp.inputs import as_items, as_matrix, is_dataframe
+from zonodpp.inputs import as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.matrices.spectrum import Spectrum
@@ -164,7 +164,7 @@ class DPP(SpectralTarget):
         >>> round(float(DPP(L=[[1.0, 0.0], [0.0, 3.0]]).inclusion([0, 1])), 12)
         0.375
         """
-        sets = as_items(S, self.n, "S")
+        sets = self.items(S)
         rows = self.vectors[sets] * np.sqrt(self.chances)
         dets = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
         return np.asarray(np.clip(dets, 0.0, 1.0))[()]

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from zonodpp.inputs import (
     NonFiniteError,
-    as_items,
     as_matrix,
     as_positive,
     as_weights,
@@ -184,7 +183,7 @@ class VolumeSampling(Target):
         >>> round(float(np.exp(target.log_prob(pairs)).sum()), 12)
         1.0
         """
-        bases = as_items(B, self.n, "B")
+        bases = self.items(B, "B")
         if bases.shape[-1] != self.r:
             raise ValueError(f"a basis has r = {self.r} items, got {bases.shape[-1]}")
         shape = bases.shape[:-1]
@@ -206,9 +205,9 @@ class VolumeSampling(Target):
 
         Parameters
         ----------
-        include : array_like of int
-            Items that are in every draw of the new target.
-        exclude : array_like of int
+        include : list of items
+            Items that are in every draw of the new target, by number or label; see `items`.
+        exclude : list of items
             Items that are in none.
 
         Returns
@@ -224,7 +223,7 @@ class VolumeSampling(Target):
         >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
         array([1. , 0.5, 0. , 0.5])
         """
-        condition = Condition.of(include, exclude, self.n)
+        condition = Condition.of(include, exclude, self._naming)
         target = type(self).__new__(type(self))
         if self.graph is not None and self.labels is not None:
             graph = contract_and_delete(self.graph, condition, self.labels)
@@ -273,7 +272,7 @@ class VolumeSampling(Target):
         0.0286
         """
         self._need_power_two("inclusion(S)")
-        sets = as_items(S, self.n, "S")
+        sets = self.items(S)
         k = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), k)
         result = np.zeros(len(flat))

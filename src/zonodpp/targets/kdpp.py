@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.inputs import as_count, as_items, as_matrix, is_dataframe
+from zonodpp.inputs import as_count, as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.matrices.spectrum import Spectrum
@@ -119,7 +119,7 @@ class KDPP(SpectralTarget):
         >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
         array([0.182, 0.273, 0.545])
         """
-        rows = as_rows(B)
+        rows = as_rows(self._naming.translate(B, "B"))
         result = super().log_prob(rows)
         sizes = np.sum(rows >= 0, axis=-1)
         return np.where(sizes == self.k, result, -np.inf)[()]
@@ -148,7 +148,7 @@ class KDPP(SpectralTarget):
         >>> round(float(KDPP(np.diag([1.0, 2.0, 3.0]), 2).inclusion([0, 1])), 3)
         0.182
         """
-        sets = as_items(S, self.n, "S")
+        sets = self.items(S)
         flat = sets.reshape(math.prod(sets.shape[:-1]), sets.shape[-1])
         result = [self._inclusion(items) for items in flat]
         return np.asarray(np.reshape(result, sets.shape[:-1]))[()]

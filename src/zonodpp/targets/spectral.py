@@ -84,12 +84,12 @@ class SpectralTarget(Target):
             One set, or an array of sets; rows of fewer items are filled up with -1, as in
             `Samples.subsets`.
         """
-        rows = as_rows(B)
+        rows = as_rows(self._naming.translate(B, "B"))
         flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
         flat = -np.sort(-flat, axis=1)  # the filling comes last
         sizes = (flat >= 0).sum(axis=1)
         if (flat < -1).any():
-            raise ValueError(f"B must hold item indices from 0 to {self.n - 1}, got {flat.min()}")
+            raise ValueError(f"B must hold item numbers from 0 to {self.n - 1}, got {flat.min()}")
         result = np.empty(len(flat))
         for size in np.unique(sizes):
             chosen = sizes == size
@@ -145,7 +145,7 @@ class SpectralTarget(Target):
         >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
         array([1.   , 0.429, 0.   ])
         """
-        condition = Condition.of(include, exclude, self.n)
+        condition = Condition.of(include, exclude, self._naming)
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
         sure, phi = eliminate(self.sure, self.phi, condition)
@@ -161,7 +161,7 @@ def as_rows(B: ArrayLike) -> NDArray[np.int64]:
     except ValueError:
         raise ValueError("B must hold rows of one length; fill smaller sets up with -1") from None
     if rows.size and not np.issubdtype(rows.dtype, np.integer):
-        raise TypeError(f"B must hold item indices (integers), got {rows.dtype} entries")
+        raise TypeError(f"B must hold item numbers (integers from 0), got {rows.dtype} entries")
     return rows.astype(np.int64)
 
 

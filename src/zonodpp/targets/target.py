@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp.targets.labels import Naming
+
 if TYPE_CHECKING:
-    from zonodpp.matrices.columns import Floats
+    from zonodpp.matrices.columns import Floats, Integers
     from zonodpp.targets.graphs import Graph
 
 
@@ -49,6 +52,37 @@ class Target:
         """Probability of each item."""
         raise NotImplementedError
 
+    def items(self, S: Any, name: str = "S") -> Integers:
+        """Return the numbers of items that are given by number or by label.
+
+        Parameters
+        ----------
+        S : item, list of items, or nested lists
+            An item is its number, from 0, or its label. A label of a graph is an edge, a tuple
+            whose ends may come in either order. An array of integers always holds item numbers.
+        name : str
+            What to call S in an error.
+
+        Raises
+        ------
+        ValueError
+            For a label that no item has or that several have, and for an integer that is the
+            number of one item and the label of another.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP.from_graph(nx.cycle_graph("abcd"))
+        >>> target.items([("a", "b"), ("d", "a")])
+        array([0, 1])
+        """
+        return self._naming.numbers(S, name)
+
+    @cached_property
+    def _naming(self) -> Naming:
+        return Naming(self.n, self.labels, edges=self.graph is not None)
+
     def with_labels(self, labels: Sequence[Any]) -> Self:
         """Return the same target with other names for its items.
 
@@ -64,4 +98,5 @@ class Target:
             raise ValueError(f"there are {self.n} items, got {len(names)} labels")
         target = copy.copy(self)
         target.__dict__["labels"] = names
+        target.__dict__.pop("_naming", None)
         return target

@@ -1,0 +1,132 @@
+"""Items as people name them: by number, by label, or an edge by its two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zonodpp.inputs import as_items
+from zonodpp.matrices.columns import Integers
+
+SHOWN = 5  # labels or items quoted in a message
+
+
+class Naming:
+    """The names of n items.
+
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    labels : sequence or None
+        One label for each item, or None.
+    edges : bool
+        Whether labels that are tuples are edges ``(u, v)`` or ``(u, v, key)`` of an undirected
+        graph, whose ends may be given in either order.
+    """
+
+    def __init__(self, n: int, labels: Sequence[Any] | None, *, edges: bool = False) -> None:
+        self.n, self.labels, self.edges = n, labels, edges
+
+    def numbers(self, S: Any, name: str) -> Integers:
+        """Return item numbers for numbers, labels, or nested lists of either.
+
+        An array of integers holds item numbers. In a list, an integer that is also the label of
+        another item is refused.
+        """
+        try:
+            return as_items(self.translate(S, name), self.n, name)
+        except TypeError as error:
+            if self.labels is not None:
+                raise
+            raise TypeError(f"{error}; these items have no labels") from None
+
+    @cached_property
+    def _places(self) -> dict[Any, list[int]]:
+        """The numbers of the items that have a label; of an edge, those with the same two ends."""
+        places: dict[Any, list[int]] = {}
+        for number, label in enumerate(self.labels or ()):
+            try:
+                places.setdefault(self._key(label), []).append(number)
+            except TypeError:  # a label that cannot be hashed cannot be looked up
+                continue
+        return places
+
+    @cached_property
+    def _counts_otherwise(self) -> bool:
+        """Whether some labels are integers, but not the item numbers themselves."""
+        numbers = [label for label in self.labels or () if isinstance(label, int | np.integer)]
+        return bool(numbers) and numbers != list(range(self.n))
+
+    def _is_edge(self, label: Any) -> bool:
+        return self.edges and isinstance(label, tuple) and len(label) in (2, 3)
+
+    def _key(self, label: Any) -> Any:
+        """Return what labels are looked up by: of an edge its ends, in any order."""
+        return (frozenset(label[:2]),) if self._is_edge(label) else label
+
+    def translate(self, S: Any, name: str) -> Any:
+        """Replace labels by item numbers, without a check of the numbers."""
+        if self.labels is None or (isinstance(S, np.ndarray) and S.dtype.kind in "iu"):
+            return S
+        if isinstance(S, np.ndarray):
+            S = S.tolist()
+        if isinstance(S, bool | np.bool_):
+            raise TypeError(f"{name} must hold items (numbers from 0, or labels), got {S!r}")
+        if isinstance(S, int | np.integer):
+            return self._number(int(S), name)
+        found = self._labelled(S, name)
+        if found is not None:
+            return found
+        if isinstance(S, Iterable) and not isinstance(S, str | bytes) and not self._is_edge(S):
+            return [self.translate(item, name) for item in S]
+        raise ValueError(f"{name}: {self._unknown(S)}")
+
+    def _number(self, number: int, name: str) -> int:
+        """Return an integer as an item number, unless it is, or may be, a label."""
+        if not self._counts_otherwise or number not in self._places:
+            return number
+        found = self._labelled(number, name)
+        if 0 <= number < self.n and found != number:
+            raise ValueError(
+                f"{name}: {number} is the number of one item and the label of item {found}, so it "
+                f"is not clear which is meant; pass numpy.array([{number}]) for item number "
+                f"{number}, numpy.array([{found}]) for the one with the label"
+            )
+        return number if found is None else found
+
+    def _labelled(self, label: Any, name: str) -> int | None:
+        """Return the item that has this label; None if none has."""
+        try:
+            places = self._places.get(self._key(label), [])
+        except TypeError:
+            return None
+        if self._is_edge(label) and len(label) == 3:
+            places = [i for i in places if self._label(i)[2:] == label[2:]]
+        if len(places) > 1:
+            names = [f"{i} {self._label(i)!r}" if self._is_edge(label) else i for i in places]
+            raise ValueError(
+                f"{name}: {label!r} may be any of the items {_list(names)} (numbered from 0); "
+                "pass the numbers of those that are meant"
+            )
+        return places[0] if places else None
+
+    def _label(self, number: int) -> Any:
+        return (self.labels or ())[number]
+
+    def _unknown(self, label: Any) -> str:
+        if self._is_edge(label):
+            return (
+                f"there is no edge {label!r} between two nodes of the graph; to name items by "
+                f"number, pass a list, such as {list(label)!r}"
+            )
+        known = [repr(label) for label in (self.labels or ())[: SHOWN + 1]]
+        return f"no item has the label {label!r}; labels are {_list(known)}"
+
+
+def _list(names: list[Any]) -> str:
+    shown = ", ".join(map(str, names[:SHOWN]))
+    return shown + (", ..." if len(names) > SHOWN else "")
