@@ -63,8 +63,8 @@ def test_examples_of_help_work_as_pasted(name, folder):
 BAD = [
     (["sample", "none.csv"], "none.csv: no such file"),
     (["sample", "foods.csv", "--id", "food", "--rank", "33"], "at most 5"),
-    (["sample", "foods.csv"], "row 1 (line 2), column 'food'"),
-    (["sample", "ragged.csv"], "row 2 (line 2): 3 cells"),
+    (["sample", "foods.csv"], "line 2, column 'food' (row 0;"),
+    (["sample", "ragged.csv"], "line 2 (row 1; rows count from 0): 3 cells"),
     (["trees", "ragged.csv"], "line 1: this edge has no weight"),
     (["summarize", "empty.txt"], "empty.txt is empty"),
     (["landmarks", "junk.npy"], "junk.npy is not a NumPy .npy file"),

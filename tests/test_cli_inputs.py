@@ -109,19 +109,21 @@ def test_targets_of_all_kinds(call, subsets):
 
 def test_bad_tables(fails):
     write("foods.csv", FOODS.replace("76.2", "much"))
-    assert "foods.csv, row 3 (line 4), column 'water': expected a number, got 'much'" in fails(
-        "sample", "foods.csv", "--id", "food"
-    )
+    line = fails("sample", "foods.csv", "--id", "food")
+    assert "foods.csv, line 4, column 'water' (row 2; rows and columns count from 0)" in line
+    assert "expected a number, got 'much'" in line
     assert "--id food" in fails("sample", "foods.csv")
     write("empty_cell.csv", "1,2\n3,\n")
-    assert "row 2 (line 2), column 1: expected a number, the cell is empty" in fails(
-        "sample", "empty_cell.csv"
+    assert (
+        "line 2, column 1 (row 1; rows and columns count from 0): expected a number, the cell is"
+        in fails("sample", "empty_cell.csv")
     )
     write("nan.csv", "a,b\n1,2\n3,nan\n")
-    assert "row 2 (line 3), column 'b'" in fails("sample", "nan.csv")
+    assert "line 3, column 'b' (row 1;" in fails("sample", "nan.csv")
     write("ragged.csv", "a,b\n1,2\n3,4,5\n")
-    assert "ragged.csv, row 2 (line 3): 3 cells, but the first row has 2" in fails(
-        "sample", "ragged.csv"
+    assert (
+        "ragged.csv, line 3 (row 1; rows count from 0): 3 cells, but the first row has 2"
+        in fails("sample", "ragged.csv")
     )
     write("empty.csv", "")
     assert "empty.csv is empty" in fails("sample", "empty.csv")
@@ -165,7 +167,9 @@ def test_junk_parquet(fails):
         file.write(b"PAR1 and then nothing")
     assert "not a Parquet file" in fails("sample", "junk.parquet")
     pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}).to_parquet("text.parquet")
-    assert "row 1, column 'b': expected a number, got 'x'" in fails("sample", "text.parquet")
+    assert "row 0, column 'b' (rows count from 0): expected a number, got 'x'" in fails(
+        "sample", "text.parquet"
+    )
 
 
 def test_requests_that_cannot_be_met(fails):
@@ -232,7 +236,7 @@ def test_graphs(call, fails):
     write("some.edges", "a b 1\nb c\n")
     assert "line 2: this edge has no weight" in fails("trees", "some.edges")
     write("twice.edges", "a b 1\nb a 2\n")
-    assert "line 2: edge b a has weight 2, but 1 at line 1" in fails("trees", "twice.edges")
+    assert "line 2: edge 'b a' has weight 2, but 1 at line 1" in fails("trees", "twice.edges")
     write("split.edges", "a b\nc d\n")
     assert "disconnected" in fails("trees", "split.edges")
     write("negative.edges", "a b -1\n")

@@ -14,6 +14,19 @@ from numpy.typing import NDArray
 from zonodpp.matrices.columns import Floats
 
 
+def listed(names: Sequence[Any], most: int = 8) -> str:
+    """Return names with commas between them; of many names the first ones and the number of all.
+
+    Examples
+    --------
+    >>> from zonodpp.inputs import listed
+    >>> listed("abc"), listed("abcdef", most=2)
+    ('a, b, c', 'a, b, ... (6 in all)')
+    """
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown
+
+
 def is_dataframe(X: Any) -> bool:
     """Tell a pandas DataFrame without importing pandas."""
     return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
@@ -48,7 +61,7 @@ def _as_floats(X: Any, name: str) -> Floats:
         ]
         if text:
             raise TypeError(
-                f"{name} has columns that are not numeric: {', '.join(text[:5])}; "
+                f"{name} has columns that are not numeric: {listed(text)}; "
                 "drop or encode them first"
             )
     if np.ma.is_masked(X):

@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     SystemExit: 0
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _fill_closed_streams()
     with _plain_warnings() as seen:
         code = _run(words)
     if code == 0 and any(text.startswith("interrupted") for text in seen):
@@ -81,10 +82,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _fill_closed_streams() -> None:
+    """Connect closed standard streams to the null device.
+
+    Otherwise the next file that is opened gets the number of the closed stream, and what is meant
+    for that stream is written into the file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+
+
 def _run(words: list[str]) -> int:
     try:
         code = commands.main(words, prog_name="zonodpp", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.Abort:  # Ctrl-C
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough

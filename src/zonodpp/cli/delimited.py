@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from zonodpp.cli.messages import quoted
+from zonodpp.inputs import listed
+
 ROWS = 4096  # turned into numbers at a time
 FEW = 12  # names shown in a message
+HEAD = 100  # lines in which the first row ends, for the choice of the delimiter
 
 
 class Wanted(NamedTuple):
@@ -24,13 +28,13 @@ class Wanted(NamedTuple):
 class Row(NamedTuple):
     """The cells of a row and where they stand."""
 
-    number: int  # of the data, from 1
+    number: int  # of the data, from 0
     line: int  # of the file, from 1
     cells: list[str]
 
 
 def read_delimited(
-    stream: Any, source: str, wanted: Wanted, header: bool | None = None, tabs: bool = False
+    stream: IO[bytes], source: str, wanted: Wanted, header: bool | None = None, tabs: bool = False
 ) -> tuple[Any, list[str] | None, list[str] | None, dict[str, Any]]:
     r"""Read values, labels, names of columns and columns kept aside.
 
@@ -43,11 +47,12 @@ def read_delimited(
            [3., 4.]])
     >>> read_delimited(io.BytesIO(b"1,2\n3,four\n"), "x.csv", Wanted())
     Traceback (most recent call last):
-    ValueError: x.csv, row 2 (line 2), column 1: expected a number, got 'four'
+    ValueError: x.csv, line 2, column 1 (row 1; rows and columns count from 0): expected a number,
+    got 'four'
     """
     lines = text_lines(stream, source)
-    first = next(lines, "")
-    rows = _rows(chain([first], lines), source, "\t" if tabs else _delimiter(first))
+    head = list(islice(lines, HEAD))
+    rows = _rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
     try:
         top = next(rows)
     except StopIteration:
@@ -60,13 +65,13 @@ def read_delimited(
         first_row = 0
     width = len(top.cells)
     reader = _Columns(source, names, width, wanted)
-    block: list[Row] = [] if names is not None else [top._replace(number=1)]
+    block: list[Row] = [] if names is not None else [top]
     for row in rows:
         row = row._replace(number=row.number - first_row)
         if len(row.cells) != width:
             raise ValueError(
-                f"{source}, row {row.number} (line {row.line}): {len(row.cells)} "
-                f"{_plural(len(row.cells), 'cell')}, but the first row has {width}"
+                f"{source}, line {row.line} (row {row.number}; rows count from 0): "
+                f"{len(row.cells)} {_plural(len(row.cells), 'cell')}, but the first row has {width}"
             )
         block.append(row)
         if len(block) == ROWS:
@@ -76,10 +81,12 @@ def read_delimited(
     return reader.result()
 
 
-def text_lines(stream: Any, source: str) -> Iterator[str]:
-    """Yield the lines of UTF-8 text, line ends included; say so if it is none."""
+def text_lines(
+    stream: IO[bytes], source: str, advice: str = "if it is an array, pass --format"
+) -> Iterator[str]:
+    """Yield the lines of UTF-8 text, line ends included; raise if it is not text."""
     if b"\0" in stream.read(65536):
-        raise ValueError(f"{source} is not text but binary data; if it is an array, pass --format")
+        raise ValueError(f"{source} is not text but binary data; {advice}")
     stream.seek(0)
     for number, line in enumerate(stream, 1):
         try:
@@ -104,8 +111,7 @@ def place_of(column: str, names: list[str] | None, width: int, source: str) -> i
         return place
     if names is None:
         raise ValueError(f"{source} has no column {column!r}; it has columns 0 to {width - 1}")
-    shown = ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
-    raise ValueError(f"{source} has no column {column!r}; it has {shown}")
+    raise ValueError(f"{source} has no column {column!r}; it has {listed(names, FEW)}")
 
 
 def pick_columns(
@@ -161,15 +167,15 @@ class _Columns:
                 cell = row.cells[place].strip()
                 if _is_number(cell) and np.isfinite(float(cell)):
                     continue
-                name = place if self.names is None else repr(self.names[place])
-                got = f"got {cell!r}" if cell else "the cell is empty"
+                name = place if self.names is None else quoted(self.names[place])
+                got = f"got {quoted(cell)}" if cell else "the cell is empty"
                 raise ValueError(
-                    f"{self.source}, row {row.number} (line {row.line}), column {name}: expected "
-                    f"a number, {got}{self._hint(row, place, cell)}"
+                    f"{self.source}, line {row.line}, column {name} (row {row.number}; rows and "
+                    f"columns count from 0): expected a number, {got}{self._hint(row, place, cell)}"
                 )
 
     def _hint(self, row: Row, place: int, cell: str) -> str:
-        if row.number > 1 or not cell or _is_number(cell):
+        if row.number > 0 or not cell or _is_number(cell):
             return ""
         if self.id is None:
             column = place if self.names is None else self.names[place]
@@ -189,7 +195,7 @@ class _Columns:
 
 def _rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=delimiter)
-    number = 0
+    number = -1
     while True:
         try:
             cells = next(reader, None)
@@ -202,9 +208,21 @@ def _rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
             yield Row(number, reader.line_num, cells)
 
 
-def _delimiter(line: str) -> str:
-    """Choose the separator that the first line has most of; a comma if it has none."""
-    return max(",;\t", key=line.count)
+def _delimiter(lines: list[str]) -> str:
+    """Choose the separator that cuts the first row into most cells; a comma if none does.
+
+    The first row may have several lines, since a quoted cell may hold line ends and separators.
+    """
+
+    def cells(delimiter: str) -> int:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            return len(next((row for row in rows if row), []))
+        except csv.Error:  # quotes that end in the middle of a cell: it is another separator
+            return 0
+
+    first = "".join(lines[:1])
+    return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
 
 
 def _is_number(cell: str) -> bool:

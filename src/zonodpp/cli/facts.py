@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from zonodpp.cli.examples import EXAMPLES
+from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Input
 
 MISSING = "not installed"
 # For people who work on the package, not with it.
 DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
+# Of these columns `rank_and_condition` factorises blocks of 8,000 rows, which take 256 MB.
+MOST_COLUMNS = 4000
 _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*extra == ['"]([\w-]+)['"]""")
 
 
@@ -63,14 +66,19 @@ def _version(package: str) -> str:
 
 def about_file(source: Input, items: str) -> dict[str, Any]:
     """Return shape, rank and conditioning, and what `zonodpp sample` would do with the file."""
-    saved = _saved_samples(source)
+    from zonodpp.cli.delimited import Wanted
+    from zonodpp.cli.files import open_source, read_table
+
+    opened = open_source(source.file, source.format)
+    saved = _saved_samples(opened.path) if opened.format == "npz" and source.key is None else None
     if saved is not None:
         return saved
-    table = source.read()
+    wanted = Wanted(source.id, source.columns)
+    table = read_table(opened, key=source.key, wanted=wanted, header=source.header)
     X = table.values.T if items == "columns" else table.values
     n, d = X.shape
     facts: dict[str, Any] = {
-        "file": table.source,
+        "file": printable(table.source),
         "items": n,
         "features": d,
         "entries": str(X.dtype),
@@ -80,6 +88,9 @@ def about_file(source: Input, items: str) -> dict[str, Any]:
         facts["first items"] = table.labels[:5]
     if table.columns is not None and items == "rows":
         facts["columns"] = table.columns
+    if min(n, d) > MOST_COLUMNS:
+        facts["rank"] = f"not computed: there are more than {MOST_COLUMNS:,} items and features"
+        return facts
     rank, condition = rank_and_condition(X)
     facts |= {"rank": rank, "condition": condition}
     if rank == d and d <= n:
@@ -90,22 +101,19 @@ def about_file(source: Input, items: str) -> dict[str, Any]:
     return facts
 
 
-def _saved_samples(source: Input) -> dict[str, Any] | None:
+def _saved_samples(path: str | None) -> dict[str, Any] | None:
     """Describe a file that `Samples.save` wrote; None for any other."""
-    if source.file == "-" or source.key is not None or source.format not in (None, "npz"):
+    if path is None:
         return None
-    with open(source.file, "rb") as stream:
-        if stream.read(4) != b"PK\x03\x04":
-            return None
     from zonodpp.samples import Samples
 
     try:
-        samples = Samples.load(source.file)
+        samples = Samples.load(path)
     except ValueError:
         return None
     chains, draws, r = samples.subsets.shape
     return {
-        "file": source.file,
+        "file": printable(path),
         "holds": "draws",
         "target": repr(samples.target),
         "method": samples.method,

@@ -6,13 +6,16 @@ import contextlib
 import importlib
 import io
 import os
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from zonodpp.archives import check_archive, check_array, check_size
 from zonodpp.cli.delimited import (
     Wanted,
     find_column,
@@ -21,6 +24,8 @@ from zonodpp.cli.delimited import (
     read_delimited,
     text_lines,
 )
+from zonodpp.cli.messages import quoted
+from zonodpp.inputs import listed
 
 FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "mtx")
 _MAGIC = {
@@ -66,22 +71,22 @@ class Source(NamedTuple):
     path: str | None
     data: bytes | None
 
-    def stream(self) -> Any:
+    def stream(self) -> IO[bytes]:
         """Return the bytes as a file to read from."""
         return open(self.path, "rb") if self.path is not None else io.BytesIO(self.data or b"")
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return os.path.getsize(self.path) if self.path is not None else len(self.data or b"")
 
 
 def open_source(file: str, format: str | None, known: Sequence[str] = FORMATS) -> Source:
     """Find out what a file is: by --format, by its ending, or by its first bytes."""
-    if file == "-":
-        name, path, data = "standard input", None, sys.stdin.buffer.read()
-        head = data[:16]
-    else:
-        name, path, data = file, file, None
-        with open(file, "rb") as stream:
-            head = stream.read(16)
+    source = _open(file, format or "")
+    with source.stream() as stream:
+        head = stream.read(16)
     if not head:
-        raise ValueError(f"{name} is empty: there is nothing to read")
+        raise ValueError(f"{source.name} is empty: there is nothing to read")
     if format is None:
         ending = os.path.splitext(file)[1].lower().lstrip(".")
         by_content = next(
@@ -90,13 +95,27 @@ def open_source(file: str, format: str | None, known: Sequence[str] = FORMATS) -
         format = ending if ending in known else by_content
     if format is None:  # text, then
         format = "csv" if "csv" in known else "edges"
-    if format is None or format not in known:
-        raise ValueError(f"{name}: cannot tell what it is; pass --format {' or '.join(known)}")
-    return Source(name, format, path, data)
+    if format not in known:
+        raise ValueError(
+            f"{source.name}: cannot tell what it is; pass --format {' or '.join(known)}"
+        )
+    return source._replace(format=format)
+
+
+def _open(file: str, format: str) -> Source:
+    """Open a file once: what is not a regular file, a pipe for instance, is read at once."""
+    if file == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed: give the name of a file, or pipe one in")
+        return Source("standard input", format, None, sys.stdin.buffer.read())
+    with open(file, "rb") as stream:
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return Source(file, format, file, None)
+        return Source(file, format, None, stream.read())
 
 
 def read_table(
-    file: str,
+    file: str | Source,
     *,
     format: str | None = None,
     key: str | None = None,
@@ -119,7 +138,7 @@ def read_table(
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
     wanted = wanted or Wanted()
-    source = open_source(file, format)
+    source = file if isinstance(file, Source) else open_source(file, format)
     if source.format in ("csv", "tsv"):
         with source.stream() as stream:
             parts = read_delimited(stream, source.name, wanted, header, source.format == "tsv")
@@ -127,67 +146,81 @@ def read_table(
     if source.format == "parquet":
         return _read_parquet(source, wanted)
     values = read_array(source, key)
-    if values.ndim != 2:
+    if values.ndim != 2 or 0 in values.shape:
         raise ValueError(
             f"{source.name} holds an array of shape {values.shape}; a table of items has two "
-            "dimensions"
+            "dimensions, and is not empty"
         )
     return _select(source.name, values, wanted)
 
 
 def read_text(file: str) -> tuple[str, str]:
     """Return the UTF-8 text of a file, and the name of the file for messages."""
-    if file == "-":
-        name, data = "standard input", sys.stdin.buffer.read()
-    else:
-        name = file
-        with open(file, "rb") as stream:
-            data = stream.read()
-    return "".join(text_lines(io.BytesIO(data), name)), name
+    source = _open(file, "text")
+    with source.stream() as stream:
+        return "".join(text_lines(stream, source.name, "a text is expected")), source.name
 
 
 def read_array(source: Source, key: str | None = None) -> Any:
     """Return the one array of a .npy, .npz or .mtx file; sparse stays sparse."""
-    where = source.stream() if source.path is None else source.path
     if source.format == "mtx":
-        from scipy.io import mmread
+        from zonodpp.cli.matrix_market import read_matrix_market
 
-        with _as_damage(source.name, "a Matrix Market file"):
-            return mmread(where, spmatrix=False)
-    with _as_damage(source.name, f"a NumPy .{source.format} file"):
+        with damage(source.name, "a Matrix Market file"), source.stream() as stream:
+            return read_matrix_market(text_lines(stream, source.name), source.size())
+    if source.format == "npz":
+        return _read_archive(source, key)
+    with damage(source.name, "a NumPy .npy file"):
+        with source.stream() as stream:
+            check_array(stream, source.size())
         # A memory map reads each page when it is needed, and nothing is copied.
-        mapped = source.path is not None and source.format == "npy"
-        loaded = np.load(where, mmap_mode="r" if mapped else None, allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
-        if loaded.dtype.kind not in "biuf":
-            raise ValueError(f"{source.name} holds entries of type {loaded.dtype}, not numbers")
-        return loaded
-    with loaded:
-        names = loaded.files
-        if key is None and {"format", "shape", "data"} <= set(names):  # by scipy.sparse.save_npz
-            from scipy.sparse import csc_array, load_npz
+        if source.path is not None:
+            array = np.load(source.path, mmap_mode="r", allow_pickle=False)
+        else:
+            array = np.load(source.stream(), allow_pickle=False)
+    return _check_numbers(source, array)
 
-            return csc_array(load_npz(source.stream()))
-        if key is None and len(names) != 1:
-            raise ValueError(f"{source.name} holds {len(names)} arrays; pass --key, {_some(names)}")
-        if key is not None and key not in names:
-            raise ValueError(f"{source.name} has no array {key!r}; it has {_some(names)}")
-        with _as_damage(source.name, "a NumPy .npz file"):
-            return loaded[key or names[0]]
+
+def _read_archive(source: Source, key: str | None) -> Any:
+    kind = "a NumPy .npz file"
+    with damage(source.name, kind), source.stream() as stream:
+        names = check_archive(stream)
+    if key is None and {"format", "shape", "data"} <= set(names):  # by scipy.sparse.save_npz
+        with damage(source.name, "a sparse .npz file"), source.stream() as stream:
+            matrix = sp.load_npz(stream)
+            check_size(8 * (sum(matrix.shape) + matrix.nnz), source.size())
+            if hasattr(matrix, "check_format"):  # COO arrays check themselves, and DIA has no index
+                matrix.check_format(full_check=True)
+            matrix = sp.csc_array(matrix)
+        return _check_numbers(source, matrix)
+    if key is None and len(names) != 1:
+        raise ValueError(f"{source.name} holds {len(names)} arrays; pass --key, {listed(names)}")
+    if key is not None and key not in names:
+        raise ValueError(f"{source.name} has no array {key!r}; it has {listed(names)}")
+    with damage(source.name, kind), source.stream() as stream, np.load(stream) as arrays:
+        array = arrays[key or names[0]]
+    return _check_numbers(source, array)
+
+
+def _check_numbers(source: Source, array: Any) -> Any:
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
+    return array
 
 
 @contextlib.contextmanager
-def _as_damage(name: str, kind: str) -> Any:
-    """Say of junk that it is junk, not what a reader happened to stumble on."""
-    from zonodpp.samples.storage import DAMAGE
+def damage(name: str, kind: str) -> Iterator[None]:
+    """Raise a readable error for a file that is not in the expected format.
 
+    Readers of other packages fail on damaged files with exceptions of any type.
+    """
     try:
         yield
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError, MemoryError, ImportError):
         raise
-    except (*DAMAGE, TypeError) as error:
-        reason = str(error).split("\n")[0][:80]
-        if "pickle" in reason:
+    except Exception as error:
+        reason = str(error).split("\n")[0][:200]
+        if "pickle" in reason or "object array" in reason.lower():
             reason = "it holds Python objects, or is something else"
         raise ValueError(
             f"{name} is not {kind}, or damaged ({reason}); if it is another format, pass --format"
@@ -221,8 +254,15 @@ def _column(values: Any, place: int) -> Any:
 
 def _read_parquet(source: Source, wanted: Wanted) -> Table:
     pd = need_pandas()
-    with _as_damage(source.name, "a Parquet file"), source.stream() as stream:
-        frame = pd.read_parquet(io.BytesIO(stream.read()))
+    parquet = importlib.import_module("pyarrow.parquet")
+    with damage(source.name, "a Parquet file"), source.stream() as stream:
+        data = stream.read()
+        facts = parquet.read_metadata(io.BytesIO(data))
+        groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+        rows = max(facts.num_rows, sum(group.num_rows for group in groups))
+        needed = max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups))
+        check_size(needed, len(data))
+        frame = pd.read_parquet(io.BytesIO(data))
     names = [str(name) for name in frame.columns]
     labels, aside = None, {}
     taken = set()
@@ -258,12 +298,8 @@ def _numbers(frame: Any, place: int, source: str) -> Any:
     for row, entry in enumerate(column) if column.dtype.kind not in "biuf" else ():
         if not isinstance(entry, (int, float, np.number)):
             raise ValueError(
-                f"{source}, row {row + 1}, column {str(frame.columns[place])!r}: expected a "
-                f"number, got {str(entry)!r}; leave the column out with --columns, or pass --id"
+                f"{source}, row {row}, column {quoted(str(frame.columns[place]))} (rows count from "
+                f"0): expected a number, got {quoted(str(entry))}; leave the column out with "
+                "--columns, or pass --id"
             )
     return np.asarray(column, dtype=np.float64)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:8])
-    return f"{shown}, ..." if len(names) > 8 else shown

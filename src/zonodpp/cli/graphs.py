@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import re
-from typing import Any
+from math import isfinite
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from zonodpp.cli.delimited import text_lines
-from zonodpp.cli.files import Source, open_source, read_array
+from zonodpp.cli.files import Source, damage, open_source, read_array
+from zonodpp.cli.messages import quoted
 from zonodpp.targets import ProjectionDPP
 
 FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
@@ -48,8 +51,8 @@ def read_graph_target(
         return _from_graphml(source, weight, undirected)
     if source.format == "edges":
         with source.stream() as stream:
-            names, tail, head, weights = read_edges(stream, source.name)
-        matrix = _adjacency(len(names), tail, head, weights, weighted)
+            names, tail, head, weights = read_edges(stream, source.name, weighted)
+        matrix = _adjacency(len(names), tail, head, weights)
         return ProjectionDPP.from_graph(matrix, names=names)
     matrix = read_array(source, key)
     if matrix.ndim != 2:
@@ -64,10 +67,12 @@ def read_graph_target(
     return ProjectionDPP.from_graph(adjacency)
 
 
-def read_edges(stream: Any, source: str) -> tuple[list[str], list[int], list[int], Any]:
+def read_edges(
+    stream: IO[bytes], source: str, weighted: bool = True
+) -> tuple[list[str], list[int], list[int], Any]:
     """Read lines ``u v [weight]``; return names of nodes, ends of edges and weights or None.
 
-    An edge given twice, in either direction, is one edge.
+    An edge given twice, in either direction, is one edge. Weights are ignored unless ``weighted``.
     """
     number: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}
@@ -78,7 +83,9 @@ def read_edges(stream: Any, source: str) -> tuple[list[str], list[int], list[int
         where = f"{source}, line {line_number}"
         parts = _SEPARATORS.split(line)
         if len(parts) not in (2, 3):
-            raise ValueError(f"{where}: expected two nodes and perhaps a weight, got {line[:60]!r}")
+            raise ValueError(
+                f"{where}: expected two nodes and perhaps a weight, got {quoted(line)}"
+            )
         weight = None
         if len(parts) == 3:
             try:
@@ -87,14 +94,21 @@ def read_edges(stream: Any, source: str) -> tuple[list[str], list[int], list[int
                 if not edges and not number:
                     continue  # names of the columns
                 raise ValueError(
-                    f"{where}: expected a number as weight, got {parts[2]!r}"
+                    f"{where}: expected a number as weight, got {quoted(parts[2])}"
                 ) from None
+            if not weighted:
+                weight = None
+            elif not (isfinite(weight) and weight > 0):
+                raise ValueError(
+                    f"{where}: a weight must be positive and finite, got {weight:g}; remove edges "
+                    "that must not be used"
+                )
         u, v = (number.setdefault(name, len(number)) for name in parts[:2])
         edge = (u, v) if u < v else (v, u)
         if edges.setdefault(edge, (weight, line_number))[0] != weight:
             first, at = edges[edge]
             raise ValueError(
-                f"{where}: edge {parts[0]} {parts[1]} has weight {_show(weight)}, but "
+                f"{where}: edge {quoted(' '.join(parts[:2]))} has weight {_show(weight)}, but "
                 f"{_show(first)} at line {at}; give it once"
             )
     if not edges:
@@ -111,22 +125,22 @@ def _show(weight: float | None) -> str:
     return "none" if weight is None else f"{weight:g}"
 
 
-def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any, weighted: bool) -> Any:
-    values = np.ones(len(tail)) if weights is None or not weighted else weights
+def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any) -> Any:
+    values = np.ones(len(tail)) if weights is None else weights
     upper = sp.coo_array((values, (tail, head)), shape=(nodes, nodes)).tocsr()
     return upper + sp.triu(upper, k=1).T
 
 
-def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:
-    from xml.etree.ElementTree import ParseError
-
+def need_networkx() -> Any:
+    """Return networkx, which reads and writes GraphML."""
     try:
-        import networkx as nx
+        return importlib.import_module("networkx")
     except ImportError:
         raise ImportError("networkx is missing for GraphML; pip install 'zonodpp[graph]'") from None
-    try:
-        with source.stream() as stream:
-            graph = nx.read_graphml(stream)
-    except (ParseError, nx.NetworkXError, KeyError, ValueError) as error:
-        raise ValueError(f"{source.name} is not GraphML, or damaged ({error})") from error
+
+
+def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:
+    nx = need_networkx()
+    with damage(source.name, "GraphML"), source.stream() as stream:
+        graph = nx.read_graphml(stream)
     return ProjectionDPP.from_graph(graph.to_undirected() if undirected else graph, weight=weight)

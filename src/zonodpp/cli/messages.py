@@ -24,6 +24,36 @@ _PHRASES = {
     "sample_weight": "--weights",
 }
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
+# What moves the cursor, changes colours, breaks lines, reverses the direction of writing or cannot
+# be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_QUOTED = 60  # characters shown of a piece of a file
+_LONGEST = 1000  # characters in a message, in which the advice stands at the end
+_ENDING = 300  # of those, the last ones that are kept
+
+
+def printable(text: str) -> str:
+    r"""Write control characters as JSON does, so that a file cannot steer the terminal.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.messages import printable
+    >>> print(printable("red \x1b[31m"))
+    red \u001b[31m
+    """
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def quoted(text: str) -> str:
+    """Quote a piece of a file in a message, and cut it where it is long.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.messages import quoted
+    >>> quoted("heavy"), len(quoted("heavy" * 1000))
+    ("'heavy'", 65)
+    """
+    return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
 def one_line(problem: Exception | str) -> str:
@@ -45,7 +75,7 @@ def one_line(problem: Exception | str) -> str:
         return _flat(problem.format_message())
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
         return _flat(f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}")
-    if isinstance(problem, Exception) and not isinstance(problem, (*_EXPECTED, Warning)):
+    if isinstance(problem, Exception) and not _is_expected(problem):
         name = type(problem).__name__
         return _flat(f"unexpected {name}: {problem}; --debug shows where, please report it")
     text = str(problem) or f"{type(problem).__name__}; --debug shows where"
@@ -54,9 +84,17 @@ def one_line(problem: Exception | str) -> str:
     return _flat(_ARGUMENT.sub(_as_option, text))
 
 
+def _is_expected(problem: Exception) -> bool:
+    # The library raises RuntimeError itself; those of Python have types of their own.
+    return isinstance(problem, (*_EXPECTED, Warning)) or type(problem) is RuntimeError
+
+
 def _as_option(found: re.Match[str]) -> str:
     return f"--{found[1].replace('_', '-')} {found[3]}"
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    line = printable(" ".join(text.split()))
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - _ENDING]} ... {line[-_ENDING:]}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import click
 
+from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Destination
 
 Rows = tuple[list[str], Iterable[Sequence[Any]]]  # header and rows
@@ -45,6 +47,17 @@ def check_destination(destination: Destination, *endings: str) -> None:
         from zonodpp.cli.files import need_pandas
 
         need_pandas()
+    elif ending == ".graphml":
+        from zonodpp.cli.graphs import need_networkx
+
+        need_networkx()
+
+
+def standard_output() -> TextIO:
+    """Return the standard output; a process can be started without one."""
+    if sys.stdout is None:
+        raise click.UsageError("standard output is closed; write to a file with --out")
+    return sys.stdout
 
 
 def write(result: Result, destination: Destination) -> None:
@@ -52,14 +65,14 @@ def write(result: Result, destination: Destination) -> None:
     if destination.out is not None:
         _write_file(result, destination.out)
         if sys.stderr.isatty():
-            click.echo(f"zonodpp: saved {destination.out}", err=True)
+            click.echo(f"zonodpp: saved {printable(destination.out)}", err=True)
     if destination.as_json:
-        sys.stdout.write(_as_json(result.data()))
+        standard_output().write(_as_json(result.data()))
     elif destination.as_csv:
-        _write_csv(result.rows(), sys.stdout)
+        _show_csv(result.rows(), standard_output())
     elif destination.out is None:
-        text = result.text()
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        text = printable(result.text())
+        standard_output().write(text if text.endswith("\n") else f"{text}\n")
 
 
 def _write_file(result: Result, out: str) -> None:
@@ -89,6 +102,16 @@ def _write_file(result: Result, out: str) -> None:
             os.remove(temporary)
 
 
+def _show_csv(table: Rows, out: TextIO) -> None:
+    """Write CSV: as it is for another program, without control characters for a terminal."""
+    if not out.isatty():
+        _write_csv(table, out)
+        return
+    text = io.StringIO()
+    _write_csv(table, text)
+    out.write(printable(text.getvalue()))
+
+
 def _write_csv(table: Rows, file: Any) -> None:
     header, rows = table
     writer = csv.writer(file, lineterminator="\n")
@@ -98,7 +121,8 @@ def _write_csv(table: Rows, file: Any) -> None:
 
 def _as_json(data: Any) -> str:
     # In one piece: json.dump would write entry by entry, which takes ten times as long.
-    return json.dumps(data, default=plain, ensure_ascii=False) + "\n"
+    text = json.dumps(data, default=plain, ensure_ascii=False) + "\n"
+    return text if text.isascii() else printable(text)
 
 
 def plain(value: Any) -> Any:

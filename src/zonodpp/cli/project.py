@@ -87,12 +87,15 @@ def _write_example(name: str, out: str | None) -> None:
     if out is not None:
         Path(out).write_bytes(data)
         return
-    if data.startswith(b"\x93NUMPY") and sys.stdout.isatty():
+    from zonodpp.cli.output import standard_output
+
+    stream = standard_output()
+    if data.startswith(b"\x93NUMPY") and stream.isatty():
         raise click.UsageError(f"{name} is binary; write it to a file: --out {name}.npy")
-    sys.stdout.flush()
-    binary = getattr(sys.stdout, "buffer", None)
+    stream.flush()
+    binary = getattr(stream, "buffer", None)
     if binary is None:  # standard output was replaced by text
-        sys.stdout.write(data.decode())
+        stream.write(data.decode())
     else:
         binary.write(data)
         binary.flush()

@@ -100,7 +100,7 @@ def read_weights(table: Table, weights: str | None, n: int, option: str = "--wei
         )
     source = open_source(weights, None)
     arrays = ("npy", "npz")
-    values = read_array(source) if source.format in arrays else read_table(weights).values
+    values = read_array(source) if source.format in arrays else read_table(source).values
     found = np.asarray(values)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))

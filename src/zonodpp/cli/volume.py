@@ -67,6 +67,7 @@ def volume(
     ones, an estimate with its standard error for large ones.
     """
     from zonodpp import Zonotope
+    from zonodpp.cli.facts import rank_and_condition
     from zonodpp.cli.output import Result, check_destination, write
 
     check_destination(destination)
@@ -78,6 +79,13 @@ def volume(
         raise ValueError(
             f"{table.source} has {A.shape[1]} generators in {A.shape[0]} dimensions: the volume "
             f"is zero. If {other} are the generators, pass --items {other}"
+        )
+    rank, _ = rank_and_condition(A)
+    if rank < A.shape[0]:
+        columns = "columns" if items == "rows" else "rows"
+        raise ValueError(
+            f"{table.source}: the generators span {rank} of {A.shape[0]} dimensions, so the volume "
+            f"is zero; leave out {columns} that depend on others"
         )
     estimate = Zonotope(A).volume(method, draws=draws, rel_error=rel_error, rng=seed)
     facts: dict[str, Any] = {

@@ -1,0 +1,88 @@
+"""Checks of .npy and .npz files, made before memory is taken for what they announce.
+
+A damaged or hostile file can announce far more than it holds. NumPy and SciPy take the memory first
+and look at the file afterwards, so the announced sizes are compared with the file here.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from typing import IO
+
+import numpy as np
+
+# Bytes that any file may ask for: small compressed files of zeros are common and harmless.
+LIMIT = 2**28
+# Bytes in memory for each byte of a larger file. Data seldom shrink to a hundredth, whereas an
+# archive made to exhaust the memory has a thousand zeros for each of its bytes.
+RATIO = 100
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def check_size(needed: int, held: int) -> None:
+    """Raise unless a file of ``held`` bytes may ask for ``needed`` bytes of memory.
+
+    Examples
+    --------
+    >>> from zonodpp.archives import check_size
+    >>> check_size(needed=80_000_000, held=1_000_000)
+    >>> check_size(needed=8 * 10**18, held=1_000_000)
+    Traceback (most recent call last):
+    ValueError: it announces data of 7,629,394,531,250 MiB, but has only 1,000,000 bytes itself; ...
+    """
+    if needed > max(LIMIT, RATIO * held):
+        raise ValueError(
+            f"it announces data of {needed >> 20:,} MiB, but has only {held:,} bytes itself; if "
+            "the data are right, save them uncompressed, or as a sparse matrix"
+        )
+
+
+def check_array(stream: IO[bytes], size: int) -> int:
+    """Check the header of a .npy file of ``size`` bytes; return what its numbers take as float64.
+
+    Raises
+    ------
+    ValueError
+        If the header is damaged or announces more data than the file has.
+    """
+    try:
+        shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(stream)](stream)
+    except Exception as error:  # NumPy evaluates the header as Python, which fails in many ways
+        raise ValueError(f"the header of an array cannot be read: {error}") from error
+    count = math.prod(shape)
+    if min(shape, default=0) < 0 or count * dtype.itemsize > size - stream.tell():
+        raise ValueError(f"an array of shape {shape} is announced, but the data end before")
+    return 8 * count
+
+
+def check_archive(stream: IO[bytes]) -> list[str]:
+    """Check the headers of all arrays in a .npz file; return the names of the arrays.
+
+    Raises
+    ------
+    ValueError
+        If a member is not an array, is damaged, or announces more data than the file can hold.
+    zipfile.BadZipFile
+        If the file is not a zip archive.
+    """
+    held = stream.seek(0, 2)
+    needed = 0
+    with zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        names = [member.filename for member in members]
+        for member in members:
+            # numpy.savez writes no other members and compresses with nothing but deflate.
+            known = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if not (known and member.filename.endswith(".npy")):
+                raise ValueError(f"its member {member.filename[:60]!r} is not an array")
+            with archive.open(member) as file:
+                needed += max(check_array(file, member.file_size), member.file_size)
+            check_size(needed, held)
+    if len(set(names)) < len(names):
+        raise ValueError("two of its arrays have the same name")
+    stream.seek(0)
+    return [name.removesuffix(".npy") for name in names]
