@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, datasets
+from zonodpp._optional import optional
 from zonodpp.apps import sentences as splitting
 from zonodpp.apps import text
 from zonodpp.apps.sentences import (
     LONGEST,
     join_sentences,
-    need,
     read_language,
     split_sentences,
     words,
@@ -165,8 +165,10 @@ def test_the_splitter_sees_each_character_at_most_twice(part, monkeypatch):
         seen.append(len(window))
         return true_segment(code, window)
 
-    true_segment = splitting.need("sentencex").segment
-    monkeypatch.setattr(splitting, "need", lambda name: types.SimpleNamespace(segment=segment))
+    true_segment = splitting.optional("sentencex", "text", "this").segment
+    monkeypatch.setattr(
+        splitting, "optional", lambda *names: types.SimpleNamespace(segment=segment)
+    )
     given = part * (20 * LONGEST // len(part))
     split_sentences(given)
     assert max(seen) <= 2 * LONGEST  # its time may grow with the square of this
@@ -242,11 +244,11 @@ def test_stems_follow_the_language():
 
 def test_a_missing_package_is_named_with_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentencex", None)
-    with pytest.raises(ImportError, match=r"sentencex; install it with pip install 'zonodpp\[tex"):
+    with pytest.raises(ImportError, match=r"sentencex: pip install 'zonodpp\[text"):
         split_sentences("Low tide.")
     monkeypatch.setitem(sys.modules, "sklearn.preprocessing", None)
-    with pytest.raises(ImportError, match="package sklearn;"):
-        need("sklearn.preprocessing")
+    with pytest.raises(ImportError, match="needs sklearn:"):
+        optional("sklearn.preprocessing", "text", "a summary")
 
 
 def slow_features(sentences, positions):

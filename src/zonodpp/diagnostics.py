@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import optional
 from zonodpp.inputs import as_positive, one_of
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
@@ -69,16 +70,10 @@ def from_arviz(name: str, x: ArrayLike) -> float:
     method = {"ess": "bulk", "rhat": "rank", "mcse": "mean"}[
         one_of(name, "name", ("ess", "rhat", "mcse"))
     ]
-    try:
-        from arviz_stats.base.array import array_stats
-    except ImportError:
-        raise ImportError(
-            f"{name} needs arviz-stats; install it with pip install 'zonodpp[stats]'"
-        ) from None
     values = as_chains(x, 2 if name == "rhat" else 1, 4)
     if (values == values[0, 0]).all():
         return float("nan")
-    statistics: Any = array_stats
+    statistics = optional("arviz_stats.base.array", "stats", name).array_stats
     # Halves of 0/1 chains may be constant, or half ones; arviz-stats then divides by zero.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(statistics, name)(values, method=method))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from zonodpp._optional import optional
 
 # The longest sentence, in characters; longer ones are cut. Edited prose stays far below it, and
 # the splitter, whose time can grow with the square of its input, never sees more than twice this.
@@ -85,17 +86,6 @@ class Language(NamedTuple):
     stemmer: str | None
 
 
-def need(module: str) -> Any:
-    """Import a package of the extra ``text``, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ImportError(
-            f"texts need the package {module.split('.')[0]}; install it with "
-            "pip install 'zonodpp[text]'"
-        ) from None
-
-
 def read_language(language: str | None) -> Language:
     """Return splitter and stemmer of a language; None is English with the paper's Porter stemmer.
 
@@ -118,7 +108,9 @@ def read_language(language: str | None) -> Language:
             f"got {language!r}"
         )
     name = STEMMERS.get(code)
-    known = name is not None and name in need("snowballstemmer").algorithms()
+    known = (
+        name is not None and name in optional("snowballstemmer", "text", "a summary").algorithms()
+    )
     return Language(code, name if known else None)
 
 
@@ -162,7 +154,7 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
             f"text must be a str, got {type(text).__name__}; decode bytes and read files first"
         )
     code = read_language(language).code
-    segment = need("sentencex").segment
+    segment = optional("sentencex", "text", "a summary").segment
     text = _CONTROL.sub(" ", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
     sentences = []
     for block in _BLANK.split(text):

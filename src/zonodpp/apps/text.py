@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.apps.sentences import need, read_language, words
+from zonodpp._optional import optional
+from zonodpp.apps.sentences import read_language, words
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats
 
@@ -43,7 +44,7 @@ def stems(sentences: Sequence[str], language: str | None = None) -> list[list[st
     name = read_language(language).stemmer
     if name is None:
         return found
-    stem = need("snowballstemmer").stemmer(name).stemWord
+    stem = optional("snowballstemmer", "text", "a summary").stemmer(name).stemWord
     known = {word: stem(word) if len(word) <= STEMMED else word for word in set().union(*found)}
     return [[known[word] for word in sentence] for sentence in found]
 
@@ -183,7 +184,9 @@ def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     n, d = X.shape
     if sp.issparse(X) and (n > DENSE or n * d > CELLS) and k < min(n, d):
         # A seed of its own: features are a function of the text.
-        U, values, _ = need("sklearn.utils.extmath").randomized_svd(X, k, random_state=0)
+        U, values, _ = optional("sklearn.utils.extmath", "text", "a summary").randomized_svd(
+            X, k, random_state=0
+        )
     else:
         dense = X.toarray() if sp.issparse(X) else np.asarray(X)
         U, values, _ = np.linalg.svd(dense, full_matrices=False)
@@ -193,11 +196,11 @@ def leading(X: Any, k: int, least: float = 0.0) -> Floats:
 
 def unit_rows(X: Any) -> Any:
     """Return the rows of a matrix at length one; zero rows stay zero."""
-    return need("sklearn.preprocessing").normalize(X)
+    return optional("sklearn.preprocessing", "text", "a summary").normalize(X)
 
 
 def _vectorizer() -> Any:
-    text = need("sklearn.feature_extraction.text")
+    text = optional("sklearn.feature_extraction.text", "text", "a summary")
     return text.TfidfVectorizer(analyzer=_as_is, norm=None)
 
 

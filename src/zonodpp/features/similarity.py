@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist
 
-from zonodpp.features.learn import sklearn
+from zonodpp._optional import optional
 from zonodpp.inputs import as_matrix, as_positive, check_finite
 from zonodpp.matrices.columns import Floats
 
@@ -136,7 +136,7 @@ def _named_block(kernel: str, gamma: float | None, X: Any, Y: Any) -> Floats:
         if kernel == "rbf":
             return np.asarray(np.exp(-gamma * cdist(X, Y, "sqeuclidean")))
         return np.asarray(np.exp(-gamma * cdist(X, Y, "cityblock")))
-    pairwise = sklearn("metrics.pairwise")
+    pairwise = optional("sklearn.metrics.pairwise", "ml", f"the kernel {kernel!r} of this input")
     if kernel not in pairwise.PAIRWISE_KERNEL_FUNCTIONS:
         names = ", ".join(sorted(pairwise.PAIRWISE_KERNEL_FUNCTIONS))
         raise ValueError(f"no kernel is named {kernel!r}; there are {names}, and your own function")

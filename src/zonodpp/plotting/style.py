@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import optional
 from zonodpp.matrices.columns import Floats
 
 INK = "0.15"
@@ -22,12 +23,7 @@ def axes_for(ax: Any, size: tuple[float, float], projection: str | None = None) 
     """
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib; install it with pip install 'zonodpp[plot]'"
-        ) from None
+    plt = optional("matplotlib.pyplot", "plot", "a plot")
     if plt.get_fignums():
         if not plt.gcf().axes:
             return plt.gcf().add_subplot(projection=projection)

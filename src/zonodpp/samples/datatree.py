@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zonodpp._optional import optional
+
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
 
@@ -23,12 +25,7 @@ def as_datatree(samples: Samples, items: Any = None) -> Any:
     >>> sorted(as_datatree(samples, items=[1]).children)
     ['posterior', 'sample_stats']
     """
-    try:
-        import xarray as xr
-    except ImportError:
-        raise ImportError(
-            "to_arviz needs xarray; install it with pip install 'zonodpp[stats]'"
-        ) from None
+    xr = optional("xarray", "stats", "to_arviz")
     target = samples.target
     chains, draws, _ = samples.subsets.shape
     chosen = np.arange(target.n) if items is None else target.items(items, "items").ravel()
