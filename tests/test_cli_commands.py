@@ -1,6 +1,7 @@
 """What each command says and writes, run in this process."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_trees(says, fails, folder):
     tree = says("trees", "-", "--seed", 1, stdin=edges).splitlines()
     assert len(tree) == 3
     assert "c d" in tree
-    assert "out of 4 edges" in says("trees", "-", "-n", 50, stdin=edges)
+    assert "out of 4 edges" in says("trees", "-", "-n", 50, "--seed", 1, stdin=edges)
     Path("bad.edges").write_text("a b\nc\n")
     assert "line 2" in fails("trees", "bad.edges")
 
@@ -86,7 +87,8 @@ def test_landmarks(says, fails, folder):
     assert says(*words, "--out", "l.npz") == ""
     with np.load("l.npz") as saved:
         np.testing.assert_array_equal(saved["landmarks"], X[picked])
-    table = says("landmarks", "foods.csv", "--id", "food", "-k", 2, "--csv").splitlines()
+    table = says("landmarks", "foods.csv", "--id", "food", "-k", 2, "--seed", 1, "--csv")
+    table = table.splitlines()
     assert table[0] == "item,protein,fat,carbohydrate,fibre,water"
     assert set(table[1:]) <= set(Path("foods.csv").read_text().splitlines())
     assert "300" in fails("landmarks", "x.npy", "-k", 300)
@@ -106,6 +108,157 @@ def test_shortlist(says, fails, folder):
     assert "33" in fails(*words, "-k", 33)
     assert "'rock' is no item" in fails(*words, "--include", "rock")
     assert "--relevance" in fails("shortlist", "foods.csv", "--id", "food")
+
+
+CARS = """name,power,weight
+buick,10,3
+pontiac,9,5
+ford,4,4
+pontiac,8,2
+"pontiac, red",7,7
+pontiac,6,1
+"""
+
+
+@pytest.fixture
+def cars(folder):
+    Path("cars.csv").write_text(CARS)
+    return ("cars.csv", "--id", "name", "--columns", "power,weight", "--seed", 1)
+
+
+def test_a_label_of_several_items(says, fails, cars):
+    relevance = np.ones(6)
+    np.save("ones.npy", relevance)
+    words = ("shortlist", *cars, "--relevance", "ones.npy", "-k", 2)
+    for seed in range(5):
+        found = says(*words, "--seed", seed, "--exclude", "pontiac", "--json")
+        assert "pontiac" not in json.loads(found)["labels"]
+    line = fails(*words, "--include", "pontiac")
+    assert "--include: 3 items are called 'pontiac', numbers 1, 3, 5 from 0" in line
+    assert 3 in json.loads(says(*words, "--include", 3, "--json"))["indices"]
+    line = fails("sample", *cars, "--track", "buick,pontiac")
+    assert "--track: 3 items are called 'pontiac'" in line
+    Path("cars.csv").write_text(CARS.replace("ford", "7"))  # now a number may be a label
+    assert "give the items labels that differ" in fails(*words, "--include", "pontiac")
+    assert "'3' is no item" in fails(*words, "--include", 3)
+
+
+def test_samples_under_a_condition(says, fails, cars):
+    words = ("sample", *cars, "--json")
+    found = json.loads(says(*words, "--include", '"pontiac, red"', "--exclude", "pontiac,ford"))
+    assert {tuple(sorted(draw)) for draw in found["subsets"][0]} == {(0, 4)}
+    draws = json.loads(says(*words, "--exclude", 1, "--exclude", "buick", "-n", 200))["subsets"][0]
+    assert {item for draw in draws for item in draw} == {2, 3, 4, 5}
+    for more in (("--power", 1), ("--size", 2), ("--dpp",)):
+        draws = json.loads(says(*words, *more, "--include", "ford", "-n", 50))["subsets"][0]
+        assert all(2 in draw for draw in draws)
+    assert "'rock' is no item; items are called buick" in fails(*words, "--include", "rock")
+    assert "in the draw and not" in fails(*words, "--include", "ford", "--exclude", "ford")
+    assert "'red' is no item" in fails(*words, "--exclude", "pontiac, red")  # no quotes
+
+
+def trees_of(text):
+    return [{tuple(edge) for edge in tree} for tree in json.loads(text)["labels"][0]]
+
+
+def test_trees_under_a_condition(says, fails, folder):
+    edges = b"a b\nb c\nc a\nc d\n"
+    words = ("trees", "-", "--seed", 1, "-n", 40, "--json")
+    for name in ("c-b", "b-c", "b c", "1"):  # an edge in either order, or by its number
+        found = trees_of(says(*words, "--include", name, stdin=edges))
+        wanted = ("b", "c") if name != "1" else ("a", "c")
+        assert all(wanted in tree for tree in found)
+        assert len({frozenset(tree) for tree in found}) == 2
+    found = trees_of(says(*words, "--include", "a-b,c-d", "--exclude", "c-a", stdin=edges))
+    assert found == [{("a", "b"), ("b", "c"), ("c", "d")}] * 40
+    assert "'a-d' is no item" in fails(*words, "--include", "a-d", stdin=edges)
+    assert "falls into 2 parts" in fails(*words, "--exclude", "c-d", stdin=edges)
+    assert "close a cycle" in fails(*words, "--include", "a-b,b-c,c-a", stdin=edges)
+
+
+def test_an_edge_whose_name_may_mean_two(says, fails, folder):
+    edges = b"a-b c\na b-c\na c\na-b a\nb-c x-y\n"
+    words = ("trees", "-", "--seed", 1, "-n", 20, "--json")
+    line = fails(*words, "--exclude", "a-b-c", stdin=edges)
+    assert "'a-b-c' may be edge 3 ('a', 'b-c') or 0 ('a-b', 'c')" in line
+    assert trees_of(says(*words, "--exclude", 0, stdin=edges))
+    found = trees_of(says(*words, "--include", "c a-b", "--include", "x-y-b-c", stdin=edges))
+    assert all({("a-b", "c"), ("b-c", "x-y")} <= tree for tree in found)
+
+
+def test_parallel_edges(says, fails, folder):
+    nx = pytest.importorskip("networkx")
+    graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c")])
+    nx.write_graphml(graph, "g.graphml")
+    words = ("trees", "g.graphml", "--seed", 1, "-n", 20, "--json")
+    found = trees_of(says(*words, "--exclude", "b-a"))
+    assert found == [{("b", "c", 0), ("a", "c", 0)}] * 20
+    assert "2 items are called 'a-b'" in fails(*words, "--include", "a-b")
+    assert all(("a", "b", 1) in tree for tree in trees_of(says(*words, "--include", "b-a-1")))
+
+
+def test_a_seed_that_the_program_chose_is_shown(call, says, folder):
+    foods = ("foods.csv", "--id", "food")
+    Path("square.edges").write_text("a b\nb c\nc d\nd a\n")
+    for words in (
+        ("sample", *foods, "-n", 5),
+        ("trees", "square.edges"),
+        ("summarize", DATA / "article.txt", "-k", 3),
+        ("landmarks", *foods, "-k", 3),
+        ("shortlist", *foods, "--relevance", "protein", "-k", 3),
+    ):
+        code, out, err = call(*words)
+        assert (code, err.count("\n")) == (0, 1)
+        seed = re.fullmatch(r"zonodpp: seed (\d+); --seed \1 gives the same result again\n", err)[1]
+        assert says(*words, "--seed", seed) == out
+        assert call(*words, "--json")[2] == ""  # the seed is in there
+        assert "seed" not in call(*words, "--no-such-option")[2]
+
+
+STRICT = [
+    ("line={}", "line must be one of 'gibbs', 'metropolis'; got {}"),
+    ("line=[]", "line must be one of"),
+    ('line=""', "line must be one of"),
+    ("line=0", "line must be one of"),
+    ("directions=false", "directions must be one of"),
+    ("tiling=[[]]", "tiling must be one of"),
+    ("base_measure=null", "base_measure must be one of"),
+    ("preset={}", "preset must be one of"),
+    ("reflect=no", "reflect must be True or False, got 'no'"),
+    ("reflect=1", "reflect must be True or False, got 1"),
+    ("window=true", "window must be a number, got True"),
+    ("window=[1]", "window must be a number"),
+    ("window=1" + "0" * 400, "window must be a number"),
+    ("window=" + "[" * 100_000, "-O window: the value is nested too deeply"),
+    ("rng=3", "-O rng: this is no option of a method"),
+    ("executor=1", "-O executor: this is no option of a method"),
+    ("draws=1", "-O draws: this is no option of a method"),
+    ("options={}", "-O options: this is no option of a method"),
+    ("window", "-O takes NAME=VALUE"),
+    ("wndow=1", "method 'zonotope' has no option 'wndow'"),
+]
+
+
+@pytest.mark.parametrize(("option", "says"), STRICT, ids=[option[:20] for option, _ in STRICT])
+def test_options_are_looked_at(option, says, fails, folder):
+    words = ("sample", "foods.csv", "--id", "food", "--method", "zonotope", "-n", 1)
+    assert says in fails(*words, "-O", option)
+
+
+def test_options_of_other_methods_are_looked_at(fails, folder):
+    words = ("sample", "foods.csv", "--id", "food", "-n", 1)
+    for more in (("exact", "algorithm={}"), ("exchange", "rule=[]"), ("exact", "algorithm=null")):
+        assert "must be one of" in fails(*words, "--method", more[0], "-O", more[1])
+    assert "must be one of" in fails(*words, "--dpp", "-O", "algorithm=[]")
+    assert "given twice" in fails(*words, "--rule", "barker", "-O", "rule=barker")
+    assert "--rank" in fails(*words, "--dpp", "--rank", 0)
+    assert "must be one of" in fails("trees", "-", "-O", "algorithm={}", stdin=b"a b\n")
+
+
+def test_true_and_false_as_in_python(says, folder):
+    words = ("sample", "foods.csv", "--id", "food", "--method", "zonotope", "-n", 20, "--seed", 1)
+    plain, python = (says(*words, "-O", f"reflect={word}") for word in ("true", "True"))
+    assert plain == python
 
 
 def test_volume(says, fails, folder):

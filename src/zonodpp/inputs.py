@@ -164,10 +164,10 @@ def as_count(value: Any, name: str, least: int) -> int:
 def as_positive(value: Any, name: str) -> float:
     """Return a finite number above zero."""
     try:
-        if isinstance(value, str):
+        if isinstance(value, str | bool):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
     if not (np.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a positive finite number, got {number:g}")
@@ -193,8 +193,15 @@ def spawn(rng: Any, count: int = 1, *, purpose: str = "") -> list[np.random.Gene
     return [np.random.default_rng([*seed, number]) for seed in seeds]
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """Return a bool; words such as "no", which Python takes for true, are refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def one_of(value: Any, name: str, known: Sequence[str]) -> str:
     """Return value if it is one of the known words, else say which are."""
-    if value not in known:
+    if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)

@@ -8,13 +8,16 @@ import click
 
 from zonodpp.cli.options import (
     METHODS,
+    Condition,
     Destination,
     Input,
     command,
+    condition_options,
     fresh_seed,
     input_options,
     output_options,
     seed_option,
+    show_seed,
 )
 
 method_option = click.option(
@@ -76,7 +79,7 @@ def summarize(
     from zonodpp.cli.output import Result, check_destination, write
 
     check_destination(destination, ".txt")
-    seed = fresh_seed(seed)
+    given, seed = seed, fresh_seed(seed)
     text, name = read_text(file)
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")
@@ -115,6 +118,7 @@ def summarize(
         files={".txt": save_text},
     )
     write(result, destination)
+    show_seed(seed, given, destination)
 
 
 @command(
@@ -171,7 +175,7 @@ def landmarks(
     from zonodpp.cli.targets import read_weights
 
     check_destination(destination, ".npy", ".npz")
-    seed = fresh_seed(seed)
+    given, seed = seed, fresh_seed(seed)
     table = source.read(weights)
     X = table.values
     if number > X.shape[0]:
@@ -205,6 +209,7 @@ def landmarks(
         files={".npy": lambda path: np.save(path, indices), ".npz": save_both},
     )
     write(result, destination)
+    show_seed(seed, given, destination)
 
 
 @command(
@@ -212,7 +217,7 @@ def landmarks(
     example="""
 zonodpp info --example foods > foods.csv
 zonodpp shortlist foods.csv --id food --relevance protein -k 4 --seed 1
-zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --exclude egg
+zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --seed 1
 """,
 )
 @input_options
@@ -231,8 +236,7 @@ zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --
     help="A random draw, or the likeliest set that a search finds.",
 )
 @click.option("-n", "--draws", type=int, metavar="N", default=1, help="Keep the best of N draws.")
-@click.option("--include", metavar="ITEM,...", default="", help="Items that must be in.")
-@click.option("--exclude", metavar="ITEM,...", default="", help="Items that must not be in.")
+@condition_options
 @seed_option
 @output_options
 def shortlist(
@@ -242,22 +246,24 @@ def shortlist(
     diversity: float,
     answer: str,
     draws: int,
-    include: str,
-    exclude: str,
+    condition: Condition,
     seed: int | None,
     destination: Destination,
 ) -> None:
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
+
+    Items are labels of --id, or row numbers from 0. Row numbers name items also where labels are
+    not numbers. A label that holds a comma stands in double quotes.
 
     --out takes .npy (row numbers), .csv, .json and .parquet.
     """
     import numpy as np
 
     from zonodpp.cli.output import Result, check_destination, write
-    from zonodpp.cli.targets import find_items, read_weights
+    from zonodpp.cli.targets import read_weights
 
     check_destination(destination, ".npy")
-    seed = fresh_seed(seed)
+    given, seed = seed, fresh_seed(seed)
     table = source.read(relevance)
     n = table.values.shape[0]
     scores = read_weights(table, relevance, n, "--relevance")
@@ -268,8 +274,7 @@ def shortlist(
         table.values,
         number,
         diversity=diversity,
-        include=find_items(include, table.labels, n, "--include"),
-        exclude=find_items(exclude, table.labels, n, "--exclude"),
+        **condition.items(table.labels, n),
         labels=table.labels,
         answer=answer,
         n_draws=draws,
@@ -285,3 +290,4 @@ def shortlist(
         files={".npy": lambda path: np.save(path, found.indices)},
     )
     write(result, destination)
+    show_seed(seed, given, destination)

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from zonodpp.cli.items import find_items, label_text
 from zonodpp.cli.options import (
+    Condition,
     Destination,
     Input,
     Run,
     command,
+    condition_options,
     fresh_seed,
     input_options,
     output_options,
     run_options,
+    show_seed,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ SHOWN = 10  # draws, and items, in the text for people
 zonodpp info --example foods > foods.csv
 zonodpp sample foods.csv --id food --draws 3 --seed 1
 zonodpp sample foods.csv --id food --rank 2 --weights protein --seed 1 --json
+zonodpp sample foods.csv --id food --include tofu --exclude egg,beef --draws 3 --seed 1
 zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
 """,
 )
@@ -56,6 +61,7 @@ zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out d
 @click.option("--size", type=int, metavar="K", help="Draw from the k-DPP of L = X X': K items.")
 @click.option("--dpp", is_flag=True, help="Draw from the DPP of L = X X': sizes vary.")
 @click.option("--expected-size", type=float, metavar="S", help="Scale the DPP to this mean size.")
+@condition_options
 @run_options
 @click.option(
     "--track",
@@ -75,6 +81,7 @@ def sample(
     size: int | None,
     dpp: bool,
     expected_size: float | None,
+    condition: Condition,
     run: Run,
     track: tuple[str, ...],
     destination: Destination,
@@ -82,12 +89,14 @@ def sample(
     """Draw subsets of the rows of FILE whose items differ from each other.
 
     A draw has as many items as there are feature columns, or --rank. By default draws are exact
-    and independent, 1000 of them. Items are labels of --id, or row numbers from 0.
+    and independent, 1000 of them. Items are labels of --id, or row numbers from 0. Row numbers
+    name items also where labels are not numbers. A label that holds a comma stands in double
+    quotes.
 
     --out takes .npz (for zonodpp.Samples.load), .npy, .csv, .json and .parquet.
     """
     from zonodpp.cli.output import check_destination, write
-    from zonodpp.cli.targets import Shape, find_items, make_target, read_weights
+    from zonodpp.cli.targets import Shape, make_target, read_weights
 
     check_destination(destination, ".npz", ".npy")
     if jitter is not None and run.checkpoint is not None and run.seed is None:
@@ -101,11 +110,13 @@ def sample(
     n = table.values.shape[1 if by_columns else 0]
     shape = Shape(items, kernel, rank, jitter, power, size, dpp, expected_size)
     target = make_target(table, shape, read_weights(table, weights, n), seed)
-    sets = [find_items(text, target.labels, n, "--track") for text in track]
+    target = condition.of(target)
+    sets = [find_items([text], target.labels, n, "--track") for text in track]
     samples = run.sample(target, seed, sets or None)
     if samples.subsets.shape[1] == 0:  # Ctrl-C or --seconds in the burn-in; a warning has said so
         return
     write(describe(samples, sets, seed), destination)
+    show_seed(seed, run.seed, destination)
 
 
 def describe(samples: Samples, sets: list[list[int]], seed: int | None) -> Result:
@@ -128,8 +139,7 @@ def _save_array(samples: Samples, path: str) -> None:
 
 def label_of(samples: Samples, item: int) -> str:
     """Return an item as people know it; an edge as its two ends."""
-    label = item if samples.target.labels is None else samples.target.labels[item]
-    return "-".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return label_text(item if samples.target.labels is None else samples.target.labels[item])
 
 
 def first_line(samples: Samples, seed: int | None, things: str = "items") -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+
+from zonodpp.cli.items import find_items
 
 if TYPE_CHECKING:
     from zonodpp.cli.files import Table
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 METHODS = ("auto", "exact", "zonotope", "exchange", "trees")
 
 
@@ -59,16 +63,22 @@ class Run(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """Options of the method, -O NAME=VALUE included."""
+        from zonodpp import sample
+
         named = {"algorithm": self.algorithm, "rule": self.rule, "preset": self.preset}
         found: dict[str, Any] = {name: word for name, word in named.items() if word is not None}
         for pair in self.more:
             name, equals, text = pair.partition("=")
             if not (name and equals):
                 raise click.UsageError(f"-O takes NAME=VALUE, got {pair!r}")
-            try:
-                found[name.replace("-", "_")] = json.loads(text)
-            except ValueError:  # a word
-                found[name.replace("-", "_")] = text
+            name = name.replace("-", "_")
+            if name in inspect.signature(sample).parameters:
+                raise click.UsageError(
+                    f"-O {name}: this is no option of a method; the others are given as --OPTION"
+                )
+            if name in found:
+                raise click.UsageError(f"-O {name}: this option is given twice")
+            found[name] = _value(name, text)
         return found
 
     def sample(self, target: Any, seed: int | None, track: Any = None) -> Samples:
@@ -91,6 +101,35 @@ class Run(NamedTuple):
         )
 
 
+def _value(name: str, text: str) -> Any:
+    """Read the value of an option: JSON, or True, False and None as in Python, or a word."""
+    try:
+        return json.loads(_PYTHON_WORDS.get(text, text))
+    except ValueError:
+        return text
+    except RecursionError:
+        raise click.UsageError(f"-O {name}: the value is nested too deeply") from None
+
+
+class Condition(NamedTuple):
+    """Names of items that must be in a draw, and of items that must not."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+
+    def items(self, labels: Sequence[Any] | None, n: int) -> dict[str, list[int]]:
+        """Return the numbers of these items."""
+        return {
+            "include": find_items(self.include, labels, n, "--include"),
+            "exclude": find_items(self.exclude, labels, n, "--exclude", every=True),
+        }
+
+    def of(self, target: Any) -> Any:
+        """Return the target under this condition."""
+        items = self.items(target.labels, target.n)
+        return target.condition(**items) if any(items.values()) else target
+
+
 class Destination(NamedTuple):
     """Where the result goes, and as what."""
 
@@ -108,6 +147,12 @@ def fresh_seed(seed: int | None, checkpoint: str | None = None) -> int | None:
     import secrets
 
     return secrets.randbits(32)
+
+
+def show_seed(seed: int | None, given: int | None, destination: Destination) -> None:
+    """Show a seed that the program chose, so that the run can be repeated; JSON holds it anyway."""
+    if given is None and seed is not None and not destination.as_json:
+        click.echo(f"zonodpp: seed {seed}; --seed {seed} gives the same result again", err=True)
 
 
 def _bundle(name: str, kind: Any, options: list[Option]) -> Callable[[Function], Function]:
@@ -152,6 +197,25 @@ input_options = _bundle(
     ],
 )
 
+condition_options = _bundle(
+    "condition",
+    Condition,
+    [
+        click.option(
+            "--include",
+            metavar="ITEM,...",
+            multiple=True,
+            help="Items that must be in. A label that several items have is refused.",
+        ),
+        click.option(
+            "--exclude",
+            metavar="ITEM,...",
+            multiple=True,
+            help="Items that must not be in: all items with the label.",
+        ),
+    ],
+)
+
 seed_option = click.option(
     "--seed", type=int, metavar="N", help="Same seed, same result. Default: a new one."
 )
@@ -172,7 +236,13 @@ run_options = _bundle(
         click.option("--algorithm", metavar="NAME", help="Of methods exact and trees."),
         click.option("--rule", metavar="NAME", help="heat-bath, metropolis or barker (exchange)."),
         click.option("--preset", metavar="NAME", help="paper (zonotope)."),
-        click.option("-O", "more", metavar="NAME=VALUE", multiple=True, help="Any other option."),
+        click.option(
+            "-O",
+            "more",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Any other option of the method.",
+        ),
         click.option("--chains", type=int, metavar="N", default=1, help="Independent runs."),
         click.option("--burn-in", type=int, metavar="N", default=0, help="Steps dropped at first."),
         click.option("--thin", type=int, metavar="N", default=1, help="Steps from draw to draw."),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -34,6 +32,11 @@ class Shape(NamedTuple):
         """Whether the target is a DPP or k-DPP of a kernel L, not a projection DPP."""
         return self.size is not None or self.dpp or self.expected_size is not None
 
+    @property
+    def reduced(self) -> bool:
+        """Whether an option is given that only projection DPPs of features have."""
+        return self.rank is not None or self.jitter is not None or self.power != 2
+
 
 def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> Any:
     """Make the target of a table, with the labels that its file gives."""
@@ -44,7 +47,7 @@ def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> A
     if shape.spectral:
         target = _spectral_target(values.T if by_columns else values, shape, weights)
     elif shape.kernel:
-        if weights is not None or shape.rank or shape.jitter or shape.power != 2:
+        if weights is not None or shape.reduced:
             raise click.UsageError("--kernel takes no --weights, --rank, --jitter or --power")
         target = ProjectionDPP.from_kernel(values)
     elif by_columns and shape.rank is None and shape.jitter is None:
@@ -68,7 +71,7 @@ def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
     """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
     from zonodpp import DPP, KDPP
 
-    if shape.rank or shape.jitter or shape.power != 2:
+    if shape.reduced:
         raise click.UsageError("--size and --dpp take none of --rank, --jitter, --power")
     if shape.size is not None and (shape.dpp or shape.expected_size is not None):
         raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
@@ -106,26 +109,3 @@ def read_weights(table: Table, weights: str | None, n: int, option: str = "--wei
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")
     return found.ravel()
-
-
-def find_items(text: str, labels: Sequence[Any] | None, n: int, option: str) -> list[int]:
-    """Return the numbers of items given by their labels, or by numbers where there are none.
-
-    Examples
-    --------
-    >>> from zonodpp.cli.targets import find_items
-    >>> find_items("egg,apple", ["apple", "bread", "egg"], 3, "--track")
-    [2, 0]
-    """
-    found = []
-    for name in next(csv.reader([text], skipinitialspace=True), []):
-        if labels is not None and name in labels:
-            found.append(list(labels).index(name))
-        elif name.isdecimal() and int(name) < n and labels is None:
-            found.append(int(name))
-        else:
-            known = f"items are numbered 0 to {n - 1}"
-            if labels is not None:
-                known = f"items are called {', '.join(map(str, labels[:3]))}, ..."
-            raise ValueError(f"{option} {text}: {name!r} is no item; {known}")
-    return found

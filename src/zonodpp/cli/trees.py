@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from zonodpp.cli.draws import describe, first_line, share_table
-from zonodpp.cli.options import Destination, Run, command, fresh_seed, output_options, run_options
+from zonodpp.cli.options import (
+    Condition,
+    Destination,
+    Run,
+    command,
+    condition_options,
+    fresh_seed,
+    output_options,
+    run_options,
+    show_seed,
+)
 
 if TYPE_CHECKING:
     from zonodpp.cli.output import Result, Rows
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
     example="""
 zonodpp info --example graph > graph.edges
 zonodpp trees graph.edges --seed 1
-zonodpp trees graph.edges --draws 1000 --seed 1
+zonodpp trees graph.edges --draws 1000 --include a1-b1 --exclude a2-a3 --seed 1
 zonodpp trees graph.edges --seed 1 --out tree.graphml
 """,
 )
@@ -34,6 +44,7 @@ zonodpp trees graph.edges --seed 1 --out tree.graphml
 @click.option("--weight", metavar="ATTRIBUTE", help="The weight of GraphML edges.")
 @click.option("--unweighted", is_flag=True, help="Ignore weights of an edge list or matrix.")
 @click.option("--undirected", is_flag=True, help="Forget directions.")
+@condition_options
 @run_options
 @output_options
 def trees(
@@ -43,6 +54,7 @@ def trees(
     weight: str | None,
     unweighted: bool,
     undirected: bool,
+    condition: Condition,
     run: Run,
     destination: Destination,
 ) -> None:
@@ -50,6 +62,8 @@ def trees(
 
     FILE is an edge list (lines "u v" or "u v weight"), GraphML, or a symmetric matrix of edge
     weights (.mtx, .npz, .npy). A tree has a chance in proportion to the product of its weights.
+
+    --include and --exclude name edges by their ends, u-v or "u v", in either order.
 
     --out takes .edges and .graphml (one tree), .npz, .npy, .csv, .json and .parquet.
     """
@@ -68,10 +82,11 @@ def trees(
         weighted=not unweighted,
         undirected=undirected,
     )
-    samples = run.sample(target, seed)
+    samples = run.sample(condition.of(target), seed)
     if samples.subsets.shape[1] == 0:
         return
     write(_result(samples, seed), destination)
+    show_seed(seed, run.seed, destination)
 
 
 def _result(samples: Samples, seed: int | None) -> Result:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.inputs import as_positive, one_of
+from zonodpp.inputs import as_flag, as_positive, one_of
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
@@ -33,6 +33,7 @@ from zonodpp.zonotope.start import (
     tile_from_basis,
 )
 
+PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = Tile._fields
 PILOT_STEPS = 16
@@ -176,12 +177,11 @@ def prepare(
     """
     if preset is not None:
         one_of(preset, "preset", ("paper",))
-    default = PAPER if preset else {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
-    line = one_of(line or default["line"], "line", ("gibbs", "metropolis"))
-    directions = one_of(
-        directions or default["directions"], "directions", ("whitened", "isotropic")
-    )
-    tiling = one_of(tiling or default["tiling"], "tiling", ("fresh", "fixed"))
+    default = PLAIN if preset is None else PAPER
+    line = one_of(default["line"] if line is None else line, "line", ("gibbs", "metropolis"))
+    directions = default["directions"] if directions is None else directions
+    one_of(directions, "directions", ("whitened", "isotropic"))
+    tiling = one_of(default["tiling"] if tiling is None else tiling, "tiling", ("fresh", "fixed"))
     one_of(base_measure, "base_measure", ("sqrt", "full"))
     if c is not None and tiling == "fresh":
         raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
@@ -190,7 +190,7 @@ def prepare(
     if reflect is None:
         plain = line == "gibbs" and tiling == "fresh" and window is None
         reflect = plain and tracker.size > 0
-    elif reflect and tiling == "fixed":
+    elif as_flag(reflect, "reflect") and tiling == "fixed":
         raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
     elif reflect and window == np.inf:
         raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
