@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from paper.drawing import draw_errors, draw_psrf, new_figure, share_legend
+from paper.drawing import new_figure, share_legend
 from paper.spanning_trees_verdicts import NEW, OLD, usual_efficiency
+from zonodpp.plotting.curves import Look, draw_errors, draw_psrf
 from zonodpp.plotting.style import INK, shades
 
 LOOKS: dict[str, tuple[float, Any]] = {
@@ -44,9 +45,9 @@ def figures(data: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _look(name: str) -> tuple[Any, Any]:
+def _look(name: str) -> Look:
     shade, style = LOOKS.get(name, (0.7, "-"))
-    return shades(shade), style
+    return Look(shades(shade), style)
 
 
 def _draw_comparison(graph: dict[str, Any]) -> Any:
@@ -54,10 +55,16 @@ def _draw_comparison(graph: dict[str, Any]) -> Any:
     steps, seconds, factors = figure.subplots(1, 3)
     both = {name: graph["samplers"][name] for name in (NEW, OLD)}
     draw_errors(steps, _curves(graph, both))
-    steps.set(xlabel="Iterations", title="(a)")
+    steps.set(xlabel="Iterations", ylabel="Relative error", title="(a)")
     draw_errors(seconds, _curves_in_time(graph, both))
-    seconds.set(xlabel="Time of a chain [s]", title="(b)")
-    draw_psrf(factors, {name: (found["psrf"], *_look(name)) for name, found in both.items()})
+    seconds.set(xlabel="Time of a chain [s]", ylabel="Relative error", title="(b)")
+    draw_psrf(
+        factors,
+        {
+            name: (*(found["psrf"][part] for part in ("iterations", "point", "upper")), _look(name))
+            for name, found in both.items()
+        },
+    )
     factors.set(xlabel="Iterations", title="(c)")
     share_legend(figure, steps)
     return figure
@@ -67,9 +74,9 @@ def _draw_faster(graph: dict[str, Any]) -> Any:
     figure = new_figure((13.0, 4.3))
     steps, seconds, worth = figure.subplots(1, 3)
     draw_errors(steps, _curves(graph, graph["samplers"]), bands=False)
-    steps.set(xlabel="Iterations", title="(a)")
+    steps.set(xlabel="Iterations", ylabel="Relative error", title="(a)")
     draw_errors(seconds, _curves_in_time(graph, graph["samplers"]), bands=False)
-    seconds.set(xlabel="Time of a chain [s]", title="(b)")
+    seconds.set(xlabel="Time of a chain [s]", ylabel="Relative error", title="(b)")
     _draw_worth(worth, graph)
     worth.set(title="(c)")
     share_legend(figure, steps)
@@ -81,7 +88,7 @@ def _curves(graph: dict[str, Any], samplers: dict[str, Any]) -> dict[str, Any]:
     curves = {}
     for name, found in samplers.items():
         shown = (found["points"] >= FIRST) & (found["points"] <= horizon)
-        curves[name] = (found["points"][shown], found["errors"][:, shown], *_look(name))
+        curves[name] = (found["points"][shown], found["errors"][:, shown], _look(name))
     return curves
 
 
@@ -94,13 +101,13 @@ def _curves_in_time(graph: dict[str, Any], samplers: dict[str, Any]) -> dict[str
         shown = seconds >= begin
         if name == OLD:
             shown &= found["points"] <= graph["steps in equal time"]
-        curves[name] = (seconds[shown], found["errors"][:, shown], *_look(name))
+        curves[name] = (seconds[shown], found["errors"][:, shown], _look(name))
     return curves
 
 
 def _draw_worth(ax: Any, graph: dict[str, Any]) -> None:
     worth = {name: usual_efficiency(graph, name) for name in graph["samplers"]}
-    colours = [_look(name)[0] for name in worth]
+    colours = [_look(name).colour for name in worth]
     ax.barh(list(worth), list(worth.values()), color=colours, edgecolor=INK, lw=0.8, height=0.6)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="Effective draws per step")

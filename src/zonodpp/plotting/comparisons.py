@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
+from zonodpp.diagnostics import psrf_evolution, relative_error
 from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.plotting.curves import Look, draw_errors, draw_psrf
 from zonodpp.plotting.style import (
     INK,
     POINTS,
@@ -19,15 +20,12 @@ from zonodpp.plotting.style import (
     legend_above_data,
     name_of,
     repeat,
-    stretch_factors,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonodpp.samples import Samples
-
-ROUNDING = 1e-9  # errors below are those of floating point
 
 
 def error_against_steps(
@@ -153,19 +151,9 @@ def psrf_against_steps(
     runs = _as_runs(samples_by_name)
     found = {n: psrf_evolution(run.trace(S, tracked=tracked)) for n, run in runs.items()}
     ax = axes_for(ax, (5.4, 3.8))
-    for level, style in ((1.0, "-"), (1.1, (0, (1, 2)))):
-        ax.axhline(level, color="0.6", linewidth=1, linestyle=style, zorder=1)
-    highest = 1.0
-    looks = zip(colours(len(found)), repeat("osD^vP", len(found)), strict=True)
-    for (name, (steps, point, upper)), (colour, marker) in zip(found.items(), looks, strict=True):
-        look = {"color": colour, "marker": marker, "markersize": 4, "markevery": 0.12}
-        ax.plot(steps, point, label=name, **look)
-        look.update(linestyle="--", linewidth=1, markerfacecolor="white")
-        ax.plot(steps, upper, **look)
-        highest = max(highest, *upper[np.isfinite(upper)].tolist(), 1.0)
-    ax.plot([], [], color=INK, linestyle="--", linewidth=1, label="upper 95% limits")
-    ax.set(xlabel="Iterations", ylabel="Potential scale reduction factor")
-    stretch_factors(ax, highest)
+    draw_psrf(ax, {name: (*found[name], look) for name, look in _looks(found).items()})
+    ax.plot([], [], color=INK, linewidth=0.8, label="thin: upper 95% limits")
+    ax.set_xlabel("Iterations")
     legend_above_data(ax)
     return ax
 
@@ -191,23 +179,13 @@ def _draw_errors(
 ) -> Axes:
     """Draw median and band of errors (chains, points) against x, for each name."""
     ax = axes_for(ax, (5.4, 3.8))
-    looks = zip(colours(len(curves)), repeat(STYLES, len(curves)), strict=True)
-    floors = []
-    for (name, (x, error)), (colour, style) in zip(curves.items(), looks, strict=True):
-        middle, lower, upper = deciles(error)
-        ax.fill_between(x, lower, upper, color=colour, alpha=0.18, linewidth=0)
-        for edge in (lower, upper):
-            ax.plot(x, edge, color=colour, linewidth=0.6, linestyle=style)
-        ax.plot(x, middle, color=colour, linewidth=2, linestyle=style, label=name)
-        floors += [_least(lower), 0.03 * _least(middle)]
-    ax.set(xscale="log", yscale="log", xlabel=across)
-    # An estimate that is exact by chance has error 0, or 1e-16: it leaves the frame below.
-    ax.set_ylim(bottom=0.8 * min(map(max, floors[::2], floors[1::2])))
-    ax.set_ylabel(f"Relative error of P({name_of(S)} in B)")
+    draw_errors(ax, {name: (*curves[name], look) for name, look in _looks(curves).items()})
+    ax.set(xlabel=across, ylabel=f"Relative error of P({name_of(S)} in B)")
     legend_above_data(ax, title="median, first to last decile")
     return ax
 
 
-def _least(error: Floats) -> float:
-    """Return the least error that is more than rounding."""
-    return float(np.min(error, initial=1.0, where=error > ROUNDING))
+def _looks(names: Mapping[str, Any]) -> dict[str, Look]:
+    """Choose a colour and a line style for each name."""
+    pairs = zip(colours(len(names)), repeat(STYLES, len(names)), strict=True)
+    return {name: Look(*pair) for name, pair in zip(names, pairs, strict=True)}

@@ -78,23 +78,3 @@ def legend_above_data(ax: Any, columns: int = 1, title: str | None = None) -> No
     low, high = forward.transform(np.asarray(ax.get_ylim(), dtype=float))
     top = forward.inverted().transform(np.array([low + (high - low) / (1 - share)]))[0]
     ax.set_ylim(top=top)
-
-
-def stretch_factors(ax: Any, highest: float) -> None:
-    """Stretch the axis of a PSRF near 1 if the first factors of slow chains would flatten it."""
-    if highest <= 3:
-        return
-    ax.set_yscale("function", functions=(_stretch, _unstretch))
-    levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
-    shown = [level for level in levels if level <= highest][:12]
-    ax.set_yticks(shown, [f"{level:g}" for level in shown])
-    ax.yaxis.set_tick_params(which="minor", left=False)
-
-
-def _stretch(factor: Any) -> Any:
-    """Scale of factors: logarithmic far up, yet 1 and 1.1 stand apart."""
-    return np.log(np.maximum(factor, 0.91) - 0.9)
-
-
-def _unstretch(place: Any) -> Any:
-    return np.exp(place) + 0.9
