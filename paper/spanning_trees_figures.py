@@ -65,7 +65,7 @@ def _draw_comparison(graph: dict[str, Any]) -> Any:
             for name, found in both.items()
         },
     )
-    factors.set(xlabel="Iterations", title="(c)")
+    factors.set(xlabel="Iterations", xscale="log", title="(c)")
     share_legend(figure, steps)
     return figure
 

@@ -55,7 +55,7 @@ def draw_psrf(ax: Any, curves: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLik
         ax.plot(steps, upper, color=look.colour, linestyle=look.style, linewidth=0.8)
         limits = np.asarray(upper, dtype=np.float64)
         highest = max(highest, float(limits[np.isfinite(limits)].max(initial=1.0)))
-    ax.set(xscale="log", ylabel="Potential scale reduction factor", ylim=(0.99, None))
+    ax.set(ylabel="Potential scale reduction factor", ylim=(0.99, None))
     _stretch_near_one(ax, highest)
 
 
