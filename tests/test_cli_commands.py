@@ -152,7 +152,7 @@ def test_samples_under_a_condition(says, fails, cars):
     for more in (("--power", 1), ("--size", 2), ("--dpp",)):
         draws = json.loads(says(*words, *more, "--include", "ford", "-n", 50))["subsets"][0]
         assert all(2 in draw for draw in draws)
-    assert "'rock' is no item; items are called buick" in fails(*words, "--include", "rock")
+    assert "'rock' is no item; items are called 'buick'" in fails(*words, "--include", "rock")
     assert "in the draw and not" in fails(*words, "--include", "ford", "--exclude", "ford")
     assert "'red' is no item" in fails(*words, "--exclude", "pontiac, red")  # no quotes
 
@@ -186,6 +186,28 @@ def test_an_edge_whose_name_may_mean_two(says, fails, folder):
     assert all({("a-b", "c"), ("b-c", "x-y")} <= tree for tree in found)
 
 
+def test_labels_of_two_lines_take_one_line(says, folder):
+    Path("two.csv").write_text('name,x,y\n"one\ntwo",1,2\n"\x1b[31mred",3,1\n')
+    words = ("two.csv", "--id", "name", "--seed", 1)
+    for text in (
+        says("landmarks", *words, "-k", 2),
+        says("shortlist", *words, "-k", 2, "--relevance", "y"),
+        says("sample", *words, "-n", 1),
+    ):
+        assert "one two" in text
+        assert "\\u001b[31mred" in text
+        assert "\x1b" not in text
+    assert '"one\ntwo"' in says("sample", *words, "-n", 1, "--csv")
+
+
+def test_an_edge_list_is_read_as_it_was_written(says, fails, folder):
+    nx = pytest.importorskip("networkx")
+    nx.write_graphml(nx.Graph([("New York", "Boston")]), "g.graphml")
+    line = fails("trees", "g.graphml", "--out", "tree.edges")
+    assert "an edge list cannot hold the node 'New York'" in line
+    assert says("trees", "g.graphml", "--seed", 1, "--out", "tree.graphml") == ""
+
+
 def test_parallel_edges(says, fails, folder):
     nx = pytest.importorskip("networkx")
     graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c")])
@@ -206,6 +228,7 @@ def test_a_seed_that_the_program_chose_is_shown(call, says, folder):
         ("summarize", DATA / "article.txt", "-k", 3),
         ("landmarks", *foods, "-k", 3),
         ("shortlist", *foods, "--relevance", "protein", "-k", 3),
+        ("volume", "foods.csv", "--columns", "protein,fat", "--method", "estimate"),
     ):
         code, out, err = call(*words)
         assert (code, err.count("\n")) == (0, 1)

@@ -62,7 +62,7 @@ class Shortlist:
     def __str__(self) -> str:
         width = len(str(len(self)))
         return "\n".join(
-            f"{place:>{width}}. {label}  ({relevance:.4g})"
+            f"{place:>{width}}. {' '.join(str(label).splitlines())}  ({relevance:.4g})"
             for place, label, relevance in zip(
                 range(1, len(self) + 1), self.labels, self.relevance.tolist(), strict=True
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from zonodpp.cli.items import on_one_line
 from zonodpp.cli.options import (
     METHODS,
     Condition,
@@ -203,7 +204,7 @@ def landmarks(
 
     facts = {"seed": seed, "items": X.shape[0], "indices": indices}
     result = Result(
-        text=lambda: "\n".join(names),
+        text=lambda: "\n".join(map(on_one_line, names)),
         data=lambda: facts | ({} if table.labels is None else {"labels": names}),
         rows=rows,
         files={".npy": lambda path: np.save(path, indices), ".npz": save_both},

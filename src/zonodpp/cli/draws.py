@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zonodpp.cli.items import find_items, label_text
+from zonodpp.cli.items import find_items, label_text, on_one_line
 from zonodpp.cli.options import (
     Condition,
     Destination,
@@ -138,7 +138,11 @@ def _save_array(samples: Samples, path: str) -> None:
 
 
 def label_of(samples: Samples, item: int) -> str:
-    """Return an item as people know it; an edge as its two ends."""
+    """Return an item as people know it, on one line; an edge as its two ends."""
+    return on_one_line(_label(samples, item))
+
+
+def _label(samples: Samples, item: int) -> str:
     return label_text(item if samples.target.labels is None else samples.target.labels[item])
 
 
@@ -235,7 +239,7 @@ def _data(samples: Samples, sets: list[list[int]], seed: int | None) -> dict[str
 def _rows(samples: Samples) -> Rows:
     r = samples.subsets.shape[2]
 
-    names = [label_of(samples, item) for item in range(samples.target.n)]
+    names = [_label(samples, item) for item in range(samples.target.n)]
     names.append("")  # of item -1, which fills up draws of fewer items
 
     def rows() -> Iterator[list[Any]]:

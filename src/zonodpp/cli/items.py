@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
+from zonodpp.cli.messages import quoted
+
 SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
 
 
@@ -21,6 +23,11 @@ def label_text(label: Any) -> str:
     ('egg', 'a-b')
     """
     return SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def on_one_line(text: str) -> str:
+    """Return a label without line breaks, for text that has one item in a line."""
+    return " ".join(text.splitlines())
 
 
 def find_items(
@@ -59,19 +66,20 @@ def find_items(
         if not items and numbered and name.isdecimal() and len(name) <= len(str(n)):
             items = [int(name)] if int(name) < n else []
         if not items:
-            raise ValueError(f"{option}: {name!r} is no item; {_known(labels, n)}")
+            raise ValueError(f"{option}: {quoted(name)} is no item; {_known(labels, n)}")
         if len(readings) > 1:
             edges = [places[key][0] for key in readings]
             shown = " or ".join(f"{edge} {labels[edge]!r}" for edge in edges)
             raise ValueError(
-                f"{option}: {name!r} may be edge {shown}; give the one that you mean by its "
+                f"{option}: {quoted(name)} may be edge {shown}; give the one that you mean by its "
                 "number, or with a blank between its ends"
             )
         if len(items) > 1 and not every:
             way_out = "give the one that you mean by its number"
             raise ValueError(
-                f"{option}: {len(items)} items are called {name!r}, numbers {_first(items, 10)} "
-                f"from 0; {way_out if numbered else 'give the items labels that differ'}"
+                f"{option}: {len(items)} items are called {quoted(name)}, numbers "
+                f"{_first(items, 10)} from 0; "
+                f"{way_out if numbered else 'give the items labels that differ'}"
             )
         found |= dict.fromkeys(items)
     return list(found)
@@ -120,7 +128,7 @@ def _readings(name: str) -> Iterator[Any]:
 def _known(labels: Sequence[Any], n: int) -> str:
     if not labels:
         return f"items are numbered 0 to {n - 1}"
-    return f"items are called {_first([label_text(label) for label in labels[:4]], 3)}"
+    return f"items are called {_first([quoted(label_text(label)) for label in labels[:4]], 3)}"
 
 
 def _first(things: Sequence[Any], most: int) -> str:

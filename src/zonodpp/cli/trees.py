@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from zonodpp.cli.draws import describe, first_line, share_table
+from zonodpp.cli.messages import quoted
 from zonodpp.cli.options import (
     Condition,
     Destination,
@@ -98,6 +100,7 @@ def _result(samples: Samples, seed: int | None) -> Result:
 
             nx.write_graphml(samples.to_networkx(), path)
         else:
+            _check_names(samples)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(_edge_list(samples))
 
@@ -112,6 +115,17 @@ def _result(samples: Samples, seed: int | None) -> Result:
             ".graphml": lambda path: one_tree(path, as_graphml=True),
         },
     )
+
+
+def _check_names(samples: Samples) -> None:
+    """Refuse names of nodes that an edge list cannot hold."""
+    for edge in samples.labelled()[0][0]:
+        for name in map(str, edge[:2]):
+            if not name or name[0] in "#%" or re.search(r"[\s,;]", name):
+                raise ValueError(
+                    f"an edge list cannot hold the node {quoted(name)}: blanks, commas and "
+                    "semicolons separate names, # and % begin comments; pass --out tree.graphml"
+                )
 
 
 def _weights(samples: Samples) -> list[str] | None:

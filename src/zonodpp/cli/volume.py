@@ -15,6 +15,7 @@ from zonodpp.cli.options import (
     input_options,
     output_options,
     seed_option,
+    show_seed,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def volume(
     from zonodpp.cli.output import Result, check_destination, write
 
     check_destination(destination)
-    seed = fresh_seed(seed)
+    given, seed = seed, fresh_seed(seed)
     table = source.read()
     A = table.values if items == "columns" else table.values.T
     if A.shape[0] > A.shape[1]:
@@ -103,6 +104,8 @@ def volume(
         rows=lambda: (list(facts), [list(facts.values())]),
     )
     write(result, destination)
+    if estimate.draws:
+        show_seed(seed, given, destination)
 
 
 def _text(estimate: VolumeEstimate, shape: tuple[int, int]) -> str:
