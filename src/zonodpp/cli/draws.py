@@ -35,7 +35,7 @@ SHOWN = 10  # draws, and items, in the text for people
 zonodpp info --example foods > foods.csv
 zonodpp sample foods.csv --id food --draws 3 --seed 1
 zonodpp sample foods.csv --id food --rank 2 --weights protein --seed 1 --json
-zonodpp sample foods.csv --id food --include tofu --exclude egg,beef --draws 3 --seed 1
+zonodpp sample foods.csv --id food --include tofu --exclude egg,butter --draws 3 --seed 1
 zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
 """,
 )
