@@ -114,7 +114,7 @@ class Chain:
     def advance(self, steps: int) -> None:
         """Take so many steps, or independent draws."""
         subsets = np.empty((steps, self.r), np.int32)
-        self.sampler.advance(self.state, self.rng, subsets, np.empty((steps, self.sets)), 1)
+        self.sampler.advance(self.state, self.rng, subsets, np.zeros((steps, self.sets)), 1)
 
     def job(self, steps: int) -> Job:
         """Return so many steps as something to time."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp._files import replacing
+
 ARRAY, NUMBER = "array in data.npz", "number"  # keys of what JSON has no words for
 
 
@@ -29,9 +31,10 @@ def write_record(folder: Path, data: dict[str, Any]) -> None:
     arrays: dict[str, Any] = {}
     plain = _encode(data, "", arrays)
     text = json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
-    (folder / "data.json").write_text(text + "\n", encoding="utf-8")
-    with (folder / "data.npz").open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    with replacing(folder / "data.npz") as temporary:
+        np.savez_compressed(temporary, **arrays)
+    with replacing(folder / "data.json") as temporary:
+        Path(temporary).write_text(text + "\n", encoding="utf-8")
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 from zonodpp import ProjectionDPP, Samples, sample
 from zonodpp.chains import checkpoint
 from zonodpp.samples import storage
+from zonodpp.samples.storage import read_arrays, write_arrays
 
 METHODS = {
     "exact": {"method": "exact"},
@@ -87,7 +88,8 @@ SCRIPT = """
 
 
 @pytest.mark.parametrize(
-    ("method", "draws", "thin"), [("zonotope", 6000, 10), ("exchange", 8000, 300)]
+    ("method", "draws", "thin"),
+    [("zonotope", 6000, 10), ("exchange", 8000, 300), ("zonotope", 3, 20_000)],
 )
 def test_kill_at_random_moments(tmp_path, method, draws, thin):
     script = tmp_path / "run.py"
@@ -114,6 +116,7 @@ def test_kill_at_random_moments(tmp_path, method, draws, thin):
     assert killed >= 3
     subprocess.run([sys.executable, script, path, result], check=True, stdout=subprocess.DEVNULL)
     same(Samples.load(result), whole)
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "result", "run.py"]
 
 
 CALL = {"method": "exchange", "chains": 2, "rng": 1, "thin": 2, "burn_in": 3}
@@ -185,15 +188,20 @@ def test_a_truncated_file_and_another_file(target, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_an_error_before_the_run(target, tmp_path):
-    with pytest.raises(OSError, match="cannot write"):
+    with pytest.raises(OSError, match="cannot write") as error:
         sample(target, 10**6, checkpoint=tmp_path / "no" / "run", **CALL)
+    assert "memory" not in str(error.value)  # there are no draws yet
+    assert not hasattr(error.value, "__notes__")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device on this system")
 def test_a_disk_that_fills_up_loses_nothing(target, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
     path = tmp_path / "run"
-    write, calls = storage.write_arrays, []
+    write, calls = (
+        storage.write_arrays,
+        [],
+    )  # the first call makes sure that the file can be written
 
     def fills_up(*arguments):
         calls.append(1)
@@ -203,7 +211,7 @@ def test_a_disk_that_fills_up_loses_nothing(target, tmp_path, monkeypatch):
         write(*arguments)
 
     monkeypatch.setattr(checkpoint, "write_arrays", fills_up)
-    with pytest.warns(RuntimeWarning, match="No space left on device.*still in memory"):
+    with pytest.warns(RuntimeWarning, match=r"No space left on device.*run loses nothing"):
         samples = sample(target, 500, checkpoint=path, **CALL)
     same(samples, sample(target, 500, **CALL))
 
@@ -214,3 +222,174 @@ def test_no_seed_goes_on_with_the_generators_of_the_file(target, tmp_path):
     first = sample(target, 50, checkpoint=path, **call)
     longer = sample(target, 80, checkpoint=path, **call)
     assert np.array_equal(longer.subsets[:, :50], first.subsets)
+
+
+@pytest.mark.parametrize("name", checkpoint.GENERATORS)
+def test_generators_of_numpy_go_on(target, tmp_path, name):
+    def call(draws, **more):
+        rng = np.random.Generator(getattr(np.random, name)(7))
+        return sample(target, draws, **{**CALL, **more, "rng": rng})
+
+    call(10, checkpoint=tmp_path / "run")
+    same(call(30, checkpoint=tmp_path / "run"), call(30))
+
+
+def test_a_generator_that_numpy_does_not_have(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "GENERATORS", {"SFC64": None})
+    with pytest.raises(ValueError, match=r"cannot hold a generator PCG64; .* SFC64"):
+        sample(target, 10, checkpoint=tmp_path / "run", **CALL)
+
+
+# Files that somebody has rewritten, with checksums that are right.
+
+
+def rewritten(target, path, change, **call):
+    """Write a checkpoint, change its header and arrays, and go on from it."""
+    sample(target, 20, checkpoint=path, **call)
+    header, arrays = read_arrays(path, "checkpoint")
+    change(header, arrays)
+    write_arrays(path, "checkpoint", header, arrays)
+    before = path.read_bytes()
+    try:
+        sample(target, 30, checkpoint=path, **call)
+    finally:
+        assert path.read_bytes() == before
+
+
+def put(name, value):
+    def change(header, arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[0] = value
+
+    return change
+
+
+def replace(name, make):
+    def change(header, arrays):
+        arrays[name] = make(arrays[name])
+
+    return change
+
+
+ARRAYS = {
+    "exact": ["chain0/pending", "chain1/head"],
+    "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place", "chain0/late"],
+    "barker": ["chain0/inside", "chain0/place"],
+    "zonotope": ["chain0/basis", "chain1/basis"],
+    "paper": ["chain0/basis", "chain0/side"],
+    "trees": ["chain0/counts", "subsets"],
+}
+
+
+@pytest.mark.parametrize("value", [-(2**31), -1000, 10**9])
+@pytest.mark.parametrize(
+    ("method", "name"), [(method, name) for method, names in ARRAYS.items() for name in names]
+)
+def test_indices_out_of_range(target, tmp_path, method, name, value):
+    if (name, value) == ("chain0/counts", 10**9):
+        return  # a count may be any
+    call = {"chains": 2, "rng": 1, **METHODS[method]}
+    with pytest.raises(ValueError, match=r"run is damaged"):
+        rewritten(target, tmp_path / "run", put(name, value), **call)
+
+
+@pytest.mark.parametrize("name", ["chain0/inside", "chain1/place", "subsets"])
+def test_items_twice(target, tmp_path, name):
+    change = replace(name, lambda array: np.zeros_like(array))
+    with pytest.raises(ValueError, match=r"run is damaged"):
+        rewritten(target, tmp_path / "run", change, **CALL)
+
+
+SHAPES = {
+    "one": lambda array: array.reshape(-1)[:1].reshape((1,) * array.ndim),
+    "short": lambda array: array[:-1],
+    "flat": lambda array: array.reshape(-1)[None],
+    "other type": lambda array: array.astype(np.float32),
+    "empty": lambda array: array[:0],
+}
+
+
+@pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("method", ["heat-bath", "paper"])
+def test_shapes_and_types(target, tmp_path, method, make):
+    call = {"chains": 2, "rng": 1, **METHODS[method]}
+    sample(target, 5, checkpoint=tmp_path / "names", **call)
+    _, arrays = read_arrays(tmp_path / "names", "checkpoint")
+    for name, array in arrays.items():
+        if not array.size or (make(array).shape, make(array).dtype) == (array.shape, array.dtype):
+            continue
+        path = tmp_path / "run"
+        with pytest.raises(ValueError, match=r"run is damaged"):
+            rewritten(target, path, replace(name, make), **call)
+        path.unlink()
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_numbers_that_are_none(target, tmp_path, number):
+    call = {"chains": 2, "rng": 1, "method": "zonotope"}
+    with pytest.raises(ValueError, match=r"run is damaged .*NaN or infinity"):
+        rewritten(target, tmp_path / "run", put("chain0/T", number), **call)
+
+
+def in_chain(**entries):
+    return lambda header, arrays: header["chains"][0].update(entries)
+
+
+def no_chain(header, arrays):
+    del header["chains"][1]
+
+
+def in_rng(**entries):
+    return lambda header, arrays: header["chains"][0]["rng"].update(entries)
+
+
+HEADERS = {
+    "more draws than there are": in_chain(drawn=21),
+    "absurd draws": in_chain(drawn=2**62),
+    "half a draw": in_chain(drawn=1.5),
+    "negative burn-in": in_chain(burn_in=-1),
+    "more burn-in than asked for": in_chain(burn_in=4),
+    "more steps than thin": in_chain(taken=2),
+    "sums of another length": in_chain(sums=[0.0, 1.0]),
+    "time": in_chain(seconds="soon"),
+    "no generator": in_chain(rng=None),
+    "another program": in_rng(bit_generator="default_rng"),
+    "a module": in_rng(bit_generator="mtrand"),
+    "not a name": in_rng(bit_generator=["PCG64"]),
+    "another generator": in_rng(bit_generator="SFC64"),
+    "state too large": in_rng(state={"state": 2**200, "inc": 1}),
+    "one chain": no_chain,
+    "chains of another kind": lambda header, arrays: header.update(chains=3),
+    "no chains": lambda header, arrays: header.pop("chains"),
+    "one array more": lambda header, arrays: arrays.update(more=np.zeros(3)),
+    "one array less": lambda header, arrays: arrays.pop("chain1/inside"),
+}
+
+
+@pytest.mark.parametrize("change", HEADERS.values(), ids=HEADERS)
+def test_headers_that_cannot_be(target, tmp_path, change):
+    with pytest.raises(ValueError, match=r"run is damaged"):
+        rewritten(target, tmp_path / "run", change, **CALL)
+
+
+@pytest.mark.parametrize(("name", "index"), [("MT19937", "pos"), ("Philox", "buffer_pos")])
+def test_generators_that_would_read_outside_their_memory(target, tmp_path, name, index):
+    def change(header, arrays):
+        state = header["chains"][0]["rng"]
+        (state if index in state else state["state"])[index] = 10**6
+
+    rng = np.random.Generator(getattr(np.random, name)(7))
+    sample(target, 20, checkpoint=tmp_path / "run", **{**CALL, "rng": rng})
+    header, arrays = read_arrays(tmp_path / "run", "checkpoint")
+    change(header, arrays)
+    write_arrays(tmp_path / "run", "checkpoint", header, arrays)
+    with pytest.raises(ValueError, match=rf"run is damaged .*{index} of generator {name}"):
+        sample(target, 30, checkpoint=tmp_path / "run", **{**CALL, "rng": None})
+
+
+def test_an_identity_that_is_none(target, tmp_path):
+    def change(header, arrays):
+        header["identity"] = [1]
+
+    with pytest.raises(ValueError, match=r"checkpoint of another run"):
+        rewritten(target, tmp_path / "run", change, **CALL)

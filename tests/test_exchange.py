@@ -212,13 +212,14 @@ def test_cutting_into_blocks_changes_nothing(name, rule):
     target = many_items(2.0) if name == "many items" else targets()[name]
     sampler = prepare(target, [[0, 1], [2]], rule=rule)
     whole, pieces = [np.empty((600, target.r), np.int32) for _ in range(2)]
-    tracked, parts = [np.empty((600, 2)) for _ in range(2)]
+    tracked, parts = [np.zeros((600, 2)) for _ in range(2)]
     rng = np.random.default_rng(7)
     sampler.advance(sampler.start(rng, None), rng, whole, tracked, 3)
     rng = np.random.default_rng(7)
     state = sampler.start(rng, None)
-    for begin, end in [(0, 1), (1, 130), (130, 131), (131, 600)]:
-        sampler.advance(state, rng, pieces[begin:end], parts[begin:end], 3)
+    # The first draw's three steps are cut as well.
+    for begin, end, steps in [(0, 1, 1), (0, 1, 2), (1, 130, 3), (130, 131, 3), (131, 600, 3)]:
+        sampler.advance(state, rng, pieces[begin:end], parts[begin:end], steps)
         sampler, state, rng = pickle.loads(pickle.dumps((sampler, state, rng)))
         refreeze(sampler)
     np.testing.assert_array_equal(whole, pieces)

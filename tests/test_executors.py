@@ -1,13 +1,20 @@
 """The same draws from one thread, many threads, processes and a Dask cluster."""
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import os
+import signal
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, sample
+from zonodpp.chains import slices
+from zonodpp.sampling import prepare
 
 CALLS = {
     "exact": {"method": "exact"},
@@ -58,3 +65,131 @@ def test_a_dask_cluster_of_processes(target, alone):
     ):
         for name in CALLS:
             check(run(target, name, executor=client.get_executor()), alone[name])
+
+
+# Executors that lose work.
+
+
+class Losing(Executor):
+    """Does tasks at once, and then loses some: as Dask does when a worker is killed."""
+
+    def __init__(self, from_task=0, always=False):
+        self.from_task = from_task
+        self.always = always
+        self.count = 0
+        self.seen = set()
+
+    def submit(self, function, /, sampler, chain, *arguments):
+        task = Future()
+        self.count += 1
+        result = function(sampler, chain, *arguments)
+        here = (str(chain.rng.bit_generator.state), chain.drawn, chain.taken, chain.burn_in)
+        if self.count < self.from_task or (here in self.seen and not self.always):
+            task.set_result(result)
+        elif self.count % 4 == 0:
+            task.cancel()
+            task.set_running_or_notify_cancel()
+        else:
+            text = "'numpy.ndarray' object has no attribute 'with_traceback'"
+            task.set_exception(AttributeError(text))
+        self.seen.add(here)
+        return task
+
+
+@pytest.fixture
+def short_slices(monkeypatch):
+    monkeypatch.setattr(slices, "REMOTE_SLICE", 1e-9)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_lost_slices_are_made_again(short_slices, target, alone, name):
+    pool = Losing()  # every slice once
+    check(run(target, name, executor=pool), alone[name])
+    assert pool.count == 2 * len(pool.seen)
+
+
+def test_workers_that_are_gone_leave_the_draws(short_slices, target, alone, tmp_path):
+    pool = Losing(from_task=100, always=True)
+    with pytest.warns(RuntimeWarning, match=r"has lost its workers .*: returning the \d+ draws"):
+        found = run(target, "exchange", executor=pool, checkpoint=tmp_path / "run")
+    drawn = found.subsets.shape[1]
+    assert 0 < drawn < 300
+    assert np.array_equal(found.subsets, alone["exchange"].subsets[:, :drawn])
+    check(run(target, "exchange", checkpoint=tmp_path / "run"), alone["exchange"])
+
+
+def test_an_executor_that_does_nothing(target):
+    with pytest.raises(RuntimeError, match=r"lost its workers .* before every chain had a draw"):
+        run(target, "exchange", executor=Losing(always=True))
+    pool = ProcessPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(RuntimeError, match=r"takes no more work .*shutdown"):
+        run(target, "exchange", executor=pool)
+
+
+def test_processes_that_are_killed_leave_the_draws(target):
+    reports = []
+
+    def kill(progress):
+        reports.append(progress)
+        if len(reports) > 1:  # both chains have had their turn
+            for child in active_children():
+                child.kill()
+
+    call = {"chains": 2, "rng": 3, "method": "exchange", "burn_in": 0}
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.warns(RuntimeWarning, match="lost its workers .BrokenProcessPool"),
+    ):
+        found = sample(target, 10**7, executor=pool, progress=kill, **call)
+    drawn = found.subsets.shape[1]
+    assert np.array_equal(found.subsets[:, :500], sample(target, min(drawn, 500), **call).subsets)
+
+
+@dataclass(frozen=True)
+class Fatal:
+    """A sampler that kills its process when it is first used."""
+
+    inner: Any
+    marker: str
+    independent = False
+
+    @property
+    def counters(self):
+        return self.inner.counters
+
+    @property
+    def tracker(self):
+        return self.inner.tracker
+
+    def start(self, rng, init):
+        return self.inner.start(rng, init)
+
+    def advance(self, *arguments):
+        if not os.path.exists(self.marker):
+            with open(self.marker, "x"):
+                pass
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.inner.advance(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    import cloudpickle
+    import dask
+
+    def fatal(*arguments):
+        return Fatal(prepare(*arguments), str(tmp_path / "killed"))
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    monkeypatch.setattr("zonodpp.sampling.prepare", fatal)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # Dask itself gives up
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        check(run(target, "zonotope", executor=client.get_executor()), alone["zonotope"])
+    assert (tmp_path / "killed").exists()

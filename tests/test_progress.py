@@ -65,8 +65,8 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
     chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, drawn=900) for _ in range(2)]
     for chain in chains:
         chain.state["counts"][0] = 9000
-    before = work_done(chains)
-    assert before == (1800, 18_000)
+    before = work_done(chains, 10)
+    assert before == (18_000, 18_000)
     for chain in chains:  # of this call
         chain.drawn += 10
         chain.state["counts"][0] += 100
@@ -74,3 +74,27 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
     assert (found.drawn, found.total) == (1820, 2000)
     assert found.steps_per_second == 100
     assert found.remaining == pytest.approx(18.0)
+
+
+def test_steps_to_an_unfinished_draw_count_as_progress():
+    sampler = prepare("exchange", ProjectionDPP(np.eye(2, 4)), None, {"rule": "barker"})
+    rng = np.random.default_rng(0)
+    chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, taken=250)]
+    found = Progress.of(sampler, chains, Plan(1, 1000, 2, 0), 2.0, None)
+    assert (found.drawn, found.remaining) == (0, pytest.approx(6.0))
+
+
+class Plain:
+    """What some programs put in the place of standard error."""
+
+    def write(self, text):
+        raise OSError("nobody is there")
+
+
+@pytest.mark.parametrize("stream", [None, Plain()])
+@pytest.mark.parametrize("progress", [None, True])
+def test_a_run_without_standard_error(monkeypatch, stream, progress):
+    monkeypatch.setattr(sys, "stderr", stream)
+    target = ProjectionDPP(np.random.default_rng(0).normal(size=(3, 8)))
+    samples = sample(target, seconds=0.7, rng=0, progress=progress)  # long enough for a bar
+    assert samples.subsets.shape[1] > 0

@@ -6,8 +6,10 @@ import json
 import os
 import pickle
 import resource
+import subprocess
 import sys
 import zipfile
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -16,7 +18,8 @@ import pytest
 import scipy.sparse as sp
 from cases import graphs, targets, volume_targets
 
-from zonodpp import ProjectionDPP, Samples, VolumeSampling, sample
+from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
+from zonodpp._files import replacing
 from zonodpp.diagnostics import from_arviz
 from zonodpp.samples.storage import pack_target, read_arrays, unpack_target, write_arrays
 
@@ -317,11 +320,13 @@ class TestWritingFails:
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))  # no file may grow beyond
         try:
-            with pytest.raises(OSError, match=r"cannot write .*draws.* still in memory") as error:
+            with pytest.raises(OSError, match=r"cannot write .*draws") as error:
                 wheel.save(tmp_path / "draws")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert error.value.errno == errno.EFBIG
+        assert "memory" not in str(error.value)  # the command line shows this, and then ends
+        assert "still in memory" in error.value.__notes__[0]
         assert (tmp_path / "draws").read_bytes() == old
         assert os.listdir(tmp_path) == ["draws"]
 
@@ -332,7 +337,7 @@ class TestWritingFails:
             raise failure
 
         monkeypatch.setattr(os, function, fail)
-        with pytest.raises(type(failure), match="still in memory" if failure.args else None):
+        with pytest.raises(type(failure), match="cannot write" if failure.args else None):
             wheel.save(tmp_path / "draws")
         assert (tmp_path / "draws").read_bytes() == old
         assert os.listdir(tmp_path) == ["draws"]
@@ -342,6 +347,57 @@ class TestWritingFails:
             wheel.save(tmp_path / "nowhere" / "draws")
         with pytest.raises(IsADirectoryError):
             wheel.save(tmp_path)
+        assert os.listdir(tmp_path) == []
+
+    def test_a_device_or_a_pipe_is_not_replaced(self, wheel, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match=r"cannot write .*pipe: it is not a regular file"):
+            wheel.save(tmp_path / "pipe")
+
+    def test_names_as_long_as_the_system_takes(self, wheel, tmp_path):
+        for name in ("x" * 255, "\u4e00" * 85, "a." + "b" * 253):
+            wheel.save(tmp_path / name)
+            assert_same(Samples.load(tmp_path / name), wheel)
+
+
+KILLED = """
+import os, signal, sys
+from zonodpp._files import replacing
+with replacing(sys.argv[1]) as temporary:
+    open(temporary, "wb").write(bytes(1000))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class TestKilledWrites:
+    @pytest.mark.parametrize("name", ["draws", "draws.npz"])
+    def test_what_they_leave_is_swept_up(self, wheel, tmp_path, name):
+        for _ in range(2):
+            subprocess.run([sys.executable, "-c", KILLED, tmp_path / name], check=False)
+        assert len(os.listdir(tmp_path)) == 1  # the second has swept up after the first
+        (tmp_path / ".other.0123abcd.tmp").touch()  # of another file
+        (tmp_path / f".{name}.0123abcd.tmp").touch()  # as earlier versions named them
+        wheel.save(tmp_path / name)
+        assert sorted(os.listdir(tmp_path)) == [".other.0123abcd.tmp", name]
+
+    def test_a_file_that_is_being_written_is_not(self, wheel, tmp_path):
+        with replacing(tmp_path / "draws") as temporary:
+            wheel.save(tmp_path / "draws")
+            assert os.path.exists(temporary)
+        assert os.listdir(tmp_path) == ["draws"]
+
+    def test_a_checkpoint_that_goes_on_sweeps_up(self, tmp_path):
+        target = ProjectionDPP(np.ones((1, 3)))
+        sample(target, 5, rng=0, checkpoint=tmp_path / "run")
+        subprocess.run([sys.executable, "-c", KILLED, tmp_path / "run"], check=False)
+        assert len(os.listdir(tmp_path)) == 2
+        with pytest.raises(ValueError, match="more than the 1 asked for"):
+            sample(target, 1, rng=0, checkpoint=tmp_path / "run")
+        assert os.listdir(tmp_path) == ["run"]
+
+    def test_a_failure_leaves_nothing(self, tmp_path):
+        with pytest.raises(LookupError), replacing(tmp_path / "a"):
+            raise LookupError
         assert os.listdir(tmp_path) == []
 
 
@@ -389,6 +445,149 @@ class TestBadFiles:
         write_arrays(tmp_path / "b", "samples", header, {**arrays, "tracked": np.zeros(3)})
         with pytest.raises(ValueError, match="do not fit together"):
             Samples.load(tmp_path / "b")
+
+    @staticmethod
+    def refused(samples, tmp_path, change):
+        """Rewrite a file, with checksums that are right."""
+        path = tmp_path / "draws"
+        samples.save(path)
+        header, arrays = read_arrays(path, "samples")
+        change(header, arrays)
+        write_arrays(path, "samples", header, arrays)
+        with pytest.raises(ValueError, match="is damaged"):
+            Samples.load(path)
+
+    @pytest.mark.parametrize("name", ["indices", "indptr"])
+    @pytest.mark.parametrize("value", [-1, -(2**31), 10**9])
+    @pytest.mark.parametrize("place", [0, 1, -1])
+    def test_sparse_indices(self, tmp_path, name, value, place):
+        def change(header, arrays):
+            arrays[f"target/{name}"] = arrays[f"target/{name}"].copy()
+            arrays[f"target/{name}"][place] = value
+
+        A = sp.csc_array(np.eye(3, 6) + np.eye(3, 6, 2))
+        self.refused(sample(ProjectionDPP(A), 5, rng=0), tmp_path, change)
+
+    @pytest.mark.parametrize("name", ["tail", "head"])
+    @pytest.mark.parametrize("value", [-1, -(2**40), 5, 10**9])
+    def test_edges(self, wheel, tmp_path, name, value):
+        def change(header, arrays):
+            arrays[f"target/{name}"] = arrays[f"target/{name}"].copy()
+            arrays[f"target/{name}"][2] = value
+
+        self.refused(wheel, tmp_path, change)
+
+    GRAPHS: ClassVar = {
+        "loops": lambda header, arrays: arrays.update({"target/tail": arrays["target/head"]}),
+        "too few nodes": lambda header, arrays: header["target"]["graph"].update(nodes=1),
+        "too many nodes": lambda header, arrays: header["target"]["graph"].update(nodes=10**12),
+        "nodes in words": lambda header, arrays: header["target"]["graph"].update(nodes="five"),
+        "names": lambda header, arrays: header["target"]["graph"].update(names=["a"]),
+        "labels": lambda header, arrays: header["target"].update(labels=["a"]),
+        "labels in words": lambda header, arrays: header["target"].update(labels="abcdefgh"),
+        "shape": lambda header, arrays: header["target"].update(shape=[10**9, 10**9]),
+        "no shape": lambda header, arrays: header["target"].update(shape=[8]),
+        "power": lambda header, arrays: header["target"].update(power=1.5),
+        "weights": lambda header, arrays: arrays.update({"target/weights": np.zeros(8)}),
+        "short edges": lambda header, arrays: arrays.update({"target/tail": np.arange(3)}),
+        "edges of floats": lambda header, arrays: arrays.update({"target/tail": np.ones(8)}),
+        "stats": lambda header, arrays: arrays.update({"stats/draws": np.ones(2)}),
+        "no target": lambda header, arrays: header.update(target=None),
+        "item too large": lambda header, arrays: arrays["subsets"].__iadd__(10**8),
+        "items that do not ascend": lambda header, arrays: arrays["subsets"].__imul__(0),
+        "items of another type": lambda header, arrays: arrays.update(
+            subsets=arrays["subsets"].astype(np.float64)
+        ),
+        "draws of more than all": lambda header, arrays: arrays.update(
+            subsets=np.zeros((3, 400, 9), np.int32)
+        ),
+    }
+
+    @pytest.mark.parametrize("change", GRAPHS.values(), ids=GRAPHS)
+    def test_headers_and_shapes(self, wheel, tmp_path, change):
+        self.refused(wheel, tmp_path, change)
+
+    DENSE: ClassVar = {
+        "NaN": lambda array: array * np.nan,
+        "single precision": lambda array: array.astype(np.float32),
+        "one number": lambda array: array[:1, :1],
+        "more features than items": lambda array: array.T,
+        "flat": lambda array: array.reshape(-1),
+    }
+
+    @pytest.mark.parametrize("make", DENSE.values(), ids=DENSE)
+    def test_dense(self, tmp_path, make):
+        def change(header, arrays):
+            A = arrays["target/A"] = np.ascontiguousarray(make(arrays["target/A"]))
+            header["target"]["shape"] = list(A.shape)
+
+        samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
+        self.refused(samples, tmp_path, change)
+
+    @pytest.mark.parametrize("make", [lambda K: DPP(L=K), lambda K: KDPP(K, 2)])
+    def test_spectra(self, tmp_path, make):
+        samples = sample(make(np.diag([1.0, 2.0, 3.0, 4.0])), 5, rng=0)
+
+        def twice(header, arrays):
+            arrays["target/vectors"] = arrays["target/vectors"] * 2
+
+        def nothing(header, arrays):
+            arrays["target/vectors"] = arrays["target/vectors"] * np.nan
+
+        def fewer(header, arrays):
+            arrays["target/logs"] = arrays["target/logs"][:-1]
+
+        def infinite(header, arrays):
+            arrays["target/logs"] = np.array([0.0, np.inf, 0.0, 0.0])
+
+        def many(header, arrays):
+            header["target"]["k"] = 10**9
+            arrays["target/logs"] = arrays["target/logs"] * np.nan
+
+        for change in (twice, nothing, fewer, infinite, many):
+            self.refused(samples, tmp_path, change)
+
+    def test_compressed_files_are_not_unpacked(self, wheel, tmp_path):
+        wheel.save(tmp_path / "a")
+        with zipfile.ZipFile(tmp_path / "a") as old:
+            header = old.read("header.npy")
+        with zipfile.ZipFile(tmp_path / "b", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("header.npy", header)
+            with archive.open("subsets.npy", "w", force_zip64=True) as member:
+                for _ in range(100):
+                    member.write(bytes(10**6))
+        with pytest.raises(ValueError, match=r"is damaged .it is compressed"):
+            Samples.load(tmp_path / "b")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999, 99999999), }",
+            "{'descr': '<i4', 'fortran_order': False, 'shape': (" + "9" * 5000 + ",), }",
+            "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+            "{'descr': '<i4', 'fortran_order': False, 'shape': " + "(" * 3000 + ")" * 3000 + ", }",
+            "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (3,), }",
+            "{'descr': '<i4', 'fortran_order': False, 'shape': (-3,), }",
+            "\x00\x01",
+        ],
+    )
+    def test_arrays_that_announce_what_they_are_not(self, wheel, tmp_path, text):
+        wheel.save(tmp_path / "a")
+        with zipfile.ZipFile(tmp_path / "a") as old:
+            header = old.read("header.npy")
+        start = b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little")
+        with zipfile.ZipFile(tmp_path / "b", "w") as archive:
+            archive.writestr("header.npy", header)
+            archive.writestr("subsets.npy", start + text.encode("latin-1") + b"\n" + bytes(12))
+        with pytest.raises(ValueError, match=r"is damaged"):
+            Samples.load(tmp_path / "b")
+
+    def test_deep_headers(self, tmp_path):
+        text = b"[" * 10**5
+        with zipfile.ZipFile(tmp_path / "a", "w") as archive, archive.open("header.npy", "w") as a:
+            np.lib.format.write_array(a, np.frombuffer(text, np.uint8))
+        with pytest.raises(ValueError, match=r"is damaged"):
+            Samples.load(tmp_path / "a")
 
     def test_cut_off_or_altered_anywhere(self, tmp_path):
         """Every change is seen, or is one that does no harm (a date, a comment)."""

@@ -69,6 +69,27 @@ def test_slices_do_not_change_draws(monkeypatch, algorithm):
         assert np.array_equal(again, expected)
 
 
+CHAINS = {
+    "exchange": {"method": "exchange"},
+    "barker": {"method": "exchange", "rule": "barker"},
+    "zonotope": {"method": "zonotope"},
+    "paper": {"method": "zonotope", "preset": "paper"},
+}
+
+
+@pytest.mark.parametrize("options", CHAINS.values(), ids=CHAINS)
+def test_steps_to_a_draw_are_cut_without_a_trace(monkeypatch, options):
+    """Calls of one step each and calls of many draws: the same draws and the same averages."""
+    call = {"rng": 4, "chains": 2, "burn_in": 5, "thin": 7, "track": [[0, 1], [2]], **options}
+    monkeypatch.setattr(chains_module, "BLOCK", 10.0)
+    expected = sample(TARGET, 60, **call)
+    monkeypatch.setattr(chains_module, "BLOCK", 1e-12)  # every call is cut down to one step
+    again = sample(TARGET, 60, **call)
+    assert np.array_equal(again.subsets, expected.subsets)
+    assert np.array_equal(again.tracked, expected.tracked)
+    assert np.array_equal(again.stats["steps"], expected.stats["steps"])
+
+
 def test_other_processes_draw_the_same():
     expected = sample(TARGETS["sparse"], 300, rng=5, chains=3, track=[[0, 1]], method="exact")
     context = multiprocessing.get_context("spawn")
@@ -238,6 +259,14 @@ def test_waiting_for_the_last_slices_does_not_spin(monkeypatch):
     assert len(calls) < 20
 
 
+def test_seconds_may_end_within_the_steps_to_a_draw():
+    for call in ({"thin": 10**15}, {"thin": 2, "burn_in": 10**15}):
+        with pytest.warns(UserWarning, match="no draws: seconds=0.05 went by"):
+            samples = sample(TARGET, seconds=0.05, rng=0, method="exchange", **call)
+        assert samples.subsets.shape == (1, 0, 3)
+        assert samples.stats["steps"][0] > 0
+
+
 def test_time_that_passes_in_burn_in_gives_a_warning(monkeypatch):
     monkeypatch.setattr(
         "zonodpp.sampling.prepare", lambda *args: Fake(pause=0.05, independent=False)
@@ -272,9 +301,9 @@ class Fake:
         state["counts"][0] += len(subsets)
 
 
-def run(sampler, *, chains, draws, **options):
+def run(sampler, *, chains, draws, thin=1, **options):
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(chains)]
-    plan = Plan(draws, 1, 3, 0)
+    plan = Plan(draws, thin, 3, 0)
     store = Store(plan, chains)
     run_chains(sampler, runs, plan, store, **options)
     return store
@@ -302,6 +331,23 @@ def test_ctrl_c_while_waiting():
         samples = sample(LARGER, MANY, chains=2, rng=0)
     assert time.perf_counter() - begun < 10
     assert 0 < samples.subsets.shape[1] < MANY
+
+
+def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
+    """No call of compiled code is asked for more steps than fit into a slice."""
+    asked = []
+
+    class Endless(Fake):
+        def advance(self, state, rng, subsets, tracked, thin):
+            asked.append(thin)
+            time.sleep(min(thin, 10**5) * 1e-5)
+
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(chains_module.Interrupted):
+        run(Endless(), chains=1, draws=1, thin=10**15, after_slice=stop)
+    assert max(asked) <= chains_module.BLOCK / 1e-5
 
 
 def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
@@ -357,6 +403,59 @@ def test_store_grows_and_cuts():
     assert length == store.filled.min()
     assert tracked.shape == (2, length, 0)
     assert np.array_equal(subsets[0, :, 0], np.arange(length))
+
+
+# Arguments that no machine can serve, and those of other libraries.
+
+
+@pytest.mark.parametrize("name", ["draws", "chains", "thin", "burn_in", "workers"])
+def test_counts_that_are_too_large(name):
+    call = {"draws": 3, "method": "exchange"}
+    with pytest.raises(ValueError, match=f"{name} must be at most"):
+        sample(TARGET, **{**call, name: 10**30})
+    with pytest.raises(TypeError, match=f"{name} must be a whole number, got 1e"):
+        sample(TARGET, **{**call, name: 1e30})
+
+
+@pytest.mark.parametrize("call", [{"chains": 10**12}, {"draws": 10**17}, {"chains": 10**10}])
+def test_more_than_memory_holds(call):
+    with pytest.raises(MemoryError, match=r"chains of .* draws take about .* ask for fewer"):
+        sample(TARGET, **{"draws": 10**4, **call})
+
+
+def test_states_that_memory_does_not_hold(monkeypatch):
+    class Large(Fake):
+        def start(self, rng, init):
+            return {"counts": np.zeros(1, np.int64), "table": np.zeros(1000)}
+
+    monkeypatch.setattr("zonodpp.sampling.prepare", lambda *args: Large())
+    monkeypatch.setattr(chains_module.os, "sysconf", lambda name: 2048)  # a machine of 4 MiB
+    assert len(sample(TARGET, 1, chains=10, rng=0).subsets) == 10
+    with pytest.raises(MemoryError, match="the states of 800 chains take about"):
+        sample(TARGET, 1, chains=800, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("seed", "rng"),
+        ("random_state", "rng"),
+        ("n_samples", "draws"),
+        ("size", "draws"),
+        ("n_jobs", "workers"),
+        ("burnin", "burn_in"),
+        ("chain", "chains"),
+        ("algoritm", "algorithm"),
+    ],
+)
+def test_names_of_other_libraries_get_a_hint(name, meant):
+    with pytest.raises(TypeError, match=rf"no option '{name}'; did you mean {meant}=\?"):
+        sample(TARGET, 10, method="exact", **{name: 0})
+
+
+def test_a_name_like_no_other_gets_no_hint():
+    with pytest.raises(TypeError, match=r"no option 'colour'; it knows 'algorithm'"):
+        sample(TARGET, 10, method="exact", colour=0)
 
 
 # Progress.

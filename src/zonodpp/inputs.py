@@ -148,8 +148,8 @@ def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
     return items.astype(np.int64)
 
 
-def as_count(value: Any, name: str, least: int) -> int:
-    """Return a whole number that is at least ``least``."""
+def as_count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
+    """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -158,6 +158,8 @@ def as_count(value: Any, name: str, least: int) -> int:
         raise TypeError(f"{name} must be a whole number, got {value!r}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, got {number}")
+    if number > most:
+        raise ValueError(f"{name} must be at most {most:,}, got a number above that")
     return number
 
 

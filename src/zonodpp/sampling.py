@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import os
@@ -17,7 +18,15 @@ from zonodpp._jit import announce_compilation
 from zonodpp._loading import loading
 from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
-from zonodpp.chains.slices import Chain, Interrupted, Plan, Store, run_chains
+from zonodpp.chains.slices import (
+    Chain,
+    Interrupted,
+    LostWorkers,
+    Plan,
+    Store,
+    need_memory,
+    run_chains,
+)
 from zonodpp.inputs import as_count, as_positive, one_of, spawn
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
@@ -30,6 +39,22 @@ METHODS = {
     "exchange": "exchange",
     "trees": "trees",
 }  # method -> file in zonodpp.samplers
+MOST_WORKERS = 10_000  # threads; more than any machine runs at once
+OTHER_NAMES = {  # what other libraries call the parameters of `sample`
+    "rng": ("seed", "random_state", "random_seed", "generator"),
+    "draws": ("n", "size", "n_samples", "num_samples", "samples", "n_draws", "num_draws", "steps"),
+    "chains": ("n_chains", "num_chains", "nchains"),
+    "burn_in": ("burn", "warmup", "num_warmup", "tune", "discard"),
+    "thin": ("thinning", "thin_by", "stride"),
+    "seconds": ("timeout", "time", "max_time", "budget"),
+    "init": ("start", "x0", "initial", "initvals"),
+    "track": ("sets", "watch"),
+    "progress": ("progressbar", "progress_bar", "verbose", "callback"),
+    "executor": ("pool", "client"),
+    "workers": ("n_jobs", "cores", "threads", "num_workers", "n_workers"),
+    "checkpoint": ("backend", "resume", "save"),
+    "method": ("sampler", "kind", "algo"),
+}
 
 
 def sample(
@@ -68,8 +93,8 @@ def sample(
         Steps thrown away first, and steps from one kept draw to the next. Independent draws need
         neither, and ignore both.
     seconds : float, optional
-        Stop after this time and return what was drawn; all chains are cut to the same length. The
-        ``thin`` steps to a draw are not cut short.
+        Stop after this time and return what was drawn; all chains are cut to the same length. A
+        draw whose ``thin`` steps are not finished by then is not returned.
     init : (r,) or (chains, r) items, optional
         Starting bases, for Markov chains; items by number or label, see `Target.items`.
     track : list of sets of items, optional
@@ -80,7 +105,9 @@ def sample(
         None shows a bar on a terminal and nothing elsewhere. A callable gets a `Progress` now and
         then.
     executor : concurrent.futures.Executor, optional
-        Where chains run; threads of this process by default.
+        Where chains run; threads of this process by default. Work that an executor loses (a
+        worker of a cluster was killed) is made again. If all of its workers are lost, the draws
+        made so far are returned, with a warning.
     workers : int, optional
         Number of threads, when no executor is given; one for each processor by default.
     checkpoint : path, optional
@@ -121,17 +148,20 @@ def sample(
     if seconds is not None:
         seconds = as_positive(seconds, "seconds")
     if workers is not None:
-        workers = as_count(workers, "workers", 1)
+        workers = as_count(workers, "workers", 1, MOST_WORKERS)
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
         method = best_method(target)
     track = tracked_sets(track, target)
-    starts = _starts(init, n_chains, target)
 
     with announce_compilation():
         with loading(method):
             sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
+        width = getattr(sampler, "width", getattr(target, "k", target.r))
+        plan = Plan(draws, thin, width, sampler.tracker.size)
+        store = Store(plan, n_chains)
+        starts = _starts(init, n_chains, target)
         generators = spawn(rng, n_chains)
         file = None
         if checkpoint is not None:
@@ -140,19 +170,21 @@ def sample(
             file = Checkpoint(
                 checkpoint, identify(target, None if rng is None else generators, **call)
             )
-        runs = [
-            Chain(generator, sampler.start(generator, start), burn_in)
-            for generator, start in zip(generators, starts, strict=True)
-        ]
-        width = getattr(sampler, "width", getattr(target, "k", target.r))
-        plan = Plan(draws, thin, width, sampler.tracker.size)
-        store = Store(plan, n_chains)
+        runs: list[Chain] = []
+        for generator, start in zip(generators, starts, strict=True):
+            state = sampler.start(generator, start)
+            if not runs:
+                size = sum(array.nbytes for array in state.values())
+                need_memory(n_chains * size, f"the states of {n_chains:,} chains")
+            runs.append(Chain(generator, state, burn_in, sums=np.zeros(plan.tracked)))
         if file is not None:
-            file.resume(runs, store)
+            file.resume(sampler, target.n, runs, store)
         _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
     if seconds is not None and not store.filled.all():
         warnings.warn(
-            f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in", stacklevel=2
+            f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in and the {thin} "
+            "steps to the first draw",
+            stacklevel=2,
         )
     subsets, tracked = store.cut()
     if hasattr(sampler, "width"):  # sizes vary: rows as long as the largest draw
@@ -176,7 +208,8 @@ def _run(
 ) -> None:
     """Run the chains, with progress and checkpoints between slices; Ctrl-C ends it early."""
     begun = time.perf_counter()
-    before = work_done(chains)  # a checkpoint's, in a run that goes on
+    before = work_done(chains, plan.thin)  # a checkpoint's, in a run that goes on
+    lost = None
     with reporter(progress) as report:
 
         def after_slice() -> None:
@@ -202,8 +235,18 @@ def _run(
                 f"interrupted: returning the {int(store.filled.min())} draws made so far",
                 stacklevel=3,
             )
+        except LostWorkers as error:
+            lost = error
     if file is not None:
         file.write(store)
+    if lost is not None and not store.filled.all():
+        raise RuntimeError(f"{lost} before every chain had a draw") from lost
+    if lost is not None:
+        warnings.warn(
+            f"{lost}: returning the {int(store.filled.min())} draws made so far",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) -> Any:
@@ -238,11 +281,21 @@ def _prepare(file: str, method: str, target: Target, track: Any, options: dict[s
     ]
     unknown = sorted(set(options) - set(known))
     if unknown:
+        hints = [f"; did you mean {meant}=?" for name in unknown if (meant := _meant(name, known))]
         raise TypeError(
-            f"method {method!r} has no option {', '.join(map(repr, unknown))}; "
+            f"method {method!r} has no option {', '.join(map(repr, unknown))}{''.join(hints[:1])}; "
             f"it knows {', '.join(map(repr, known))}"
         )
     return function(target, track, **options)
+
+
+def _meant(name: str, known: list[str]) -> str | None:
+    """Return the parameter of `sample` or the option that was probably meant, if there is one."""
+    for parameter, others in OTHER_NAMES.items():
+        if name.lower() in others:
+            return parameter
+    near = difflib.get_close_matches(name.lower(), [*known, *OTHER_NAMES], n=1, cutoff=0.7)
+    return near[0] if near else None
 
 
 def best_method(target: Target) -> str:

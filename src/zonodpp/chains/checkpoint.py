@@ -15,13 +15,25 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp._files import replacing, sweep
 from zonodpp._version import __version__
 from zonodpp.chains.slices import Chain, Store
-from zonodpp.samples.storage import Arrays, pack_target, read_arrays, write_arrays
+from zonodpp.samplers import Sampler
+from zonodpp.samples.packing import Arrays, check_subsets, pack_target
+from zonodpp.samples.storage import DAMAGE, read_arrays, write_arrays
 from zonodpp.targets.target import Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them
+# Generators that a file may name, each with the largest index that its state may hold, if any:
+# NumPy takes the state as it is and reads its memory there.
+GENERATORS: dict[str, tuple[str, int] | None] = {
+    "PCG64": None,
+    "PCG64DXSM": None,
+    "SFC64": None,
+    "MT19937": ("pos", 624),
+    "Philox": ("buffer_pos", 4),
+}
 
 
 class Checkpoint:
@@ -41,7 +53,7 @@ class Checkpoint:
         self._resting: dict[int, tuple[dict[str, Any], Arrays]] = {}
         self._due = time.perf_counter() + INTERVAL
 
-    def resume(self, chains: list[Chain], store: Store) -> None:
+    def resume(self, sampler: Sampler, n: int, chains: list[Chain], store: Store) -> None:
         """Go on where the file ends, if there is one; otherwise make sure it can be written.
 
         Raises
@@ -49,29 +61,42 @@ class Checkpoint:
         ValueError
             If the file is damaged or belongs to another run; it is left alone.
         """
+        sweep(self.path)
+        known = chains[0].rng.bit_generator.state["bit_generator"]
+        if known not in GENERATORS:
+            raise ValueError(
+                f"a checkpoint cannot hold a generator {known}; pass an rng made with one of "
+                f"{', '.join(GENERATORS)}"
+            )
         if os.path.exists(self.path):
             header, arrays = read_arrays(self.path, "checkpoint")
-            self._check(header["identity"])
-            most = max(saved["drawn"] for saved in header["chains"])
+            self._check(header.get("identity"))
+            try:
+                _restore(sampler, n, chains, store, header["chains"], arrays)
+            except (*DAMAGE, TypeError, AttributeError) as error:
+                raise ValueError(
+                    f"{self.path} is damaged ({error}); it was left as it is, use another copy or "
+                    "pass another path"
+                ) from error
+            most = int(store.filled.max())
             if store.plan.draws is not None and most > store.plan.draws:
                 raise ValueError(
                     f"{self.path} holds {most} draws already, more than the {store.plan.draws} "
                     "asked for; ask for at least as many, or pass another path"
                 )
-            for k, (chain, saved) in enumerate(zip(chains, header["chains"], strict=True)):
-                _restore(chain, saved, arrays, k)
-                drawn = chain.drawn
-                store.add(k, arrays["subsets"][k, :drawn], arrays["tracked"][k, :drawn])
         for k, chain in enumerate(chains):
             self.rest(k, chain)
         if not os.path.exists(self.path):
             self._write(store)
 
-    def _check(self, found: dict[str, Any]) -> None:
+    def _check(self, found: Any) -> None:
+        if not isinstance(found, dict):
+            found = {}
         for name, value in self.identity.items():
             unknown = name == "seed" and None in (value, found.get(name))
             if found.get(name) != value and not unknown:
-                shown = "" if len(str(value)) > 40 else f": {found[name]}, not {value}"
+                before = str(found.get(name))
+                shown = "" if len(before + str(value)) > 80 else f": {before}, not {value}"
                 raise ValueError(
                     f"{self.path} is the checkpoint of another run, with another {name}{shown}; "
                     "repeat the call that began it, or pass another path"
@@ -84,7 +109,8 @@ class Checkpoint:
             "burn_in": chain.burn_in,
             "drawn": chain.drawn,
             "seconds": chain.seconds,
-            "state": list(chain.state),
+            "taken": chain.taken,
+            "sums": chain.sums.tolist(),
         }
         arrays = {f"chain{index}/{name}": a.copy() for name, a in chain.state.items()}
         self._resting[index] = (saved, arrays)
@@ -95,14 +121,14 @@ class Checkpoint:
             self.write(store)
 
     def write(self, store: Store) -> None:
-        """Write the file now; a failure is a warning, since the draws are still in memory."""
+        """Write the file now; a failure is a warning, since the run does not need the file."""
         begun = time.perf_counter()
         try:
             self._write(store)
         except OSError as error:
             warnings.warn(
-                f"the checkpoint {self.path} could not be written ({error}); the draws are still "
-                "in memory and the run goes on. Make room or save the result elsewhere",
+                f"the checkpoint was not written: {error}. This run loses nothing by it, but if "
+                "it were stopped now it could not go on from here; make room on the disk",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -119,7 +145,8 @@ class Checkpoint:
         for _, state in chains:
             arrays.update(state)
         header = {"identity": self.identity, "chains": [saved for saved, _ in chains]}
-        write_arrays(self.path, "checkpoint", header, arrays)
+        with replacing(self.path) as temporary:
+            write_arrays(temporary, "checkpoint", header, arrays)
 
 
 def identify(
@@ -145,14 +172,74 @@ def identify(
     }
 
 
-def _restore(chain: Chain, saved: dict[str, Any], arrays: Arrays, index: int) -> None:
-    bits = getattr(np.random, saved["rng"]["bit_generator"])()
-    bits.state = saved["rng"]
-    chain.rng = np.random.Generator(bits)
-    chain.state = {name: arrays[f"chain{index}/{name}"] for name in saved["state"]}
-    chain.burn_in = saved["burn_in"]
-    chain.drawn = saved["drawn"]
-    chain.seconds = saved["seconds"]
+def _restore(
+    sampler: Sampler, n: int, chains: list[Chain], store: Store, saved: Any, arrays: Arrays
+) -> None:
+    """Set the chains and the store from a file, if all that it holds can be what was written."""
+    subsets, tracked = arrays.pop("subsets"), arrays.pop("tracked")
+    longest = max(_count(entry["drawn"], "draws") for entry in saved)
+    for array, width, kind in (
+        (subsets, store.plan.width, np.int32),
+        (tracked, store.plan.tracked, np.float64),
+    ):
+        if array.shape != (len(chains), longest, width) or array.dtype != kind:
+            raise ValueError(f"draws of shape {array.shape} are not those of this run")
+    for k, (chain, entry) in enumerate(zip(chains, saved, strict=True)):
+        _restore_chain(chain, entry, arrays, k, store.plan.thin)
+        sampler.check(chain.state)
+        check_subsets(subsets[k : k + 1, : chain.drawn], n)
+        store.add(k, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
+    if arrays:
+        raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")
+
+
+def _restore_chain(
+    chain: Chain, saved: dict[str, Any], arrays: Arrays, index: int, thin: int
+) -> None:
+    """Set a chain, which has just been started, from a file."""
+    state = {name: arrays.pop(f"chain{index}/{name}") for name in chain.state}
+    for name, fresh in chain.state.items():
+        found = state[name]
+        if found.dtype != fresh.dtype or found.shape != fresh.shape:
+            raise ValueError(
+                f"{name!r} of chain {index} is {found.dtype} {found.shape}, expected "
+                f"{fresh.dtype} {fresh.shape}"
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(f"{name!r} of chain {index} has NaN or infinity")
+    if (state["counts"] < 0).any():
+        raise ValueError(f"chain {index} has negative counts")
+    sums = np.array(saved["sums"], dtype=np.float64)
+    seconds = float(saved["seconds"])
+    if sums.shape != chain.sums.shape or not np.isfinite(sums).all() or not seconds >= 0:
+        raise ValueError(f"the sums or the time of chain {index} are none")
+    chain.rng = _generator(saved["rng"])
+    chain.state, chain.sums, chain.seconds = state, sums, seconds
+    chain.burn_in = _count(saved["burn_in"], "steps of burn-in", chain.burn_in)
+    chain.drawn = _count(saved["drawn"], "draws")
+    chain.taken = _count(saved["taken"], "steps to a draw", thin - 1)
+
+
+def _count(value: Any, what: str, most: int = 2**63 - 1) -> int:
+    """Return a whole number from a file, if it is one between 0 and ``most``."""
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"number of {what}: {str(value)[:40]}")
+    return value
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    """Return a generator in the given state, if NumPy itself can have written that state."""
+    name = state["bit_generator"]
+    if name not in GENERATORS:
+        raise ValueError(f"unknown generator {str(name)[:40]!r}")
+    bits = getattr(np.random, name)()
+    bits.state = state
+    if _plain(bits.state) != state:
+        raise ValueError(f"the state of generator {name} is none")
+    if (index := GENERATORS[name]) is not None:
+        inner = {**state, **state["state"]}
+        _count(inner[index[0]], f"{index[0]} of generator {name}", index[1])
+    return np.random.Generator(bits)
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +50,13 @@ class Progress:
         before: tuple[int, int] = (0, 0),
     ) -> Progress:
         """Sum up all chains; ``before`` is what `work_done` said when this call began."""
-        drawn, steps = work_done(chains)
-        made, taken = drawn - before[0], steps - before[1]  # in the time elapsed
+        drawn = sum(chain.drawn for chain in chains)
+        position, steps = work_done(chains, plan.thin)
+        made, taken = position - before[0], steps - before[1]  # in the time elapsed
         total = None if plan.draws is None else plan.draws * len(chains)
         remaining = float("inf") if seconds is None else seconds - elapsed
         if total is not None and made:
-            remaining = min(remaining, elapsed * (total - drawn) / made)
+            remaining = min(remaining, elapsed * ((total * plan.thin - position) / made))
         acceptance = None
         if "accepted" in sampler.counters and steps:
             place = sampler.counters.index("accepted")
@@ -84,10 +85,21 @@ class Progress:
         return f"[{'#' * full}{'.' * (WIDTH - full)}] " + ", ".join(parts)
 
 
-def work_done(chains: list[Chain]) -> tuple[int, int]:
-    """Count the draws and the steps of all chains, those of a checkpoint included."""
-    drawn = sum(chain.drawn for chain in chains)
-    return drawn, sum(int(chain.state["counts"][0]) for chain in chains)
+def work_done(chains: list[Chain], thin: int) -> tuple[int, int]:
+    """Return how far all chains have come, in steps, and how many steps they have counted.
+
+    Both include what a checkpoint holds.
+    """
+    position = sum(chain.position(thin) for chain in chains)
+    return position, sum(int(chain.state["counts"][0]) for chain in chains)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Tell whether somebody looks at a stream; programs without a window have None for one."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError, OSError):  # no stream, one that is closed, or another kind
+        return False
 
 
 @contextmanager
@@ -97,7 +109,7 @@ def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
         yield _throttled(progress, 0.1)
         return
     if progress is None:
-        progress = sys.stderr.isatty()
+        progress = is_terminal(sys.stderr)
     if not progress:
         yield lambda report: None
         return
@@ -108,15 +120,20 @@ def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
         nonlocal shown
         if shown or time.perf_counter() - begun > 0.5:  # short runs need no bar
             shown = True
-            sys.stderr.write("\r\x1b[K" + report.line())
-            sys.stderr.flush()
+            _write("\r\x1b[K" + report.line())
 
     try:
         yield _throttled(show, 0.1)
     finally:
         if shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _write("\r\x1b[K")
+
+
+def _write(text: str) -> None:
+    """Write to standard error, if there is one: a run does not end because nobody can look."""
+    with suppress(AttributeError, ValueError, OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _throttled(function: Callable[[Progress], None], gap: float) -> Callable[[Progress], None]:

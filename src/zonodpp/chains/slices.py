@@ -2,16 +2,29 @@
 
 A chain is its generator and its state. One task advances one chain for a slice of time and returns
 what it drew; chains take turns, so that all of them are about equally long at any moment. Draws do
-not depend on how they are cut into slices, nor on where the slices run.
+not depend on how their steps are cut into slices, nor on where the slices run. A slice may end in
+the middle of the ``thin`` steps to a draw: the chain then carries the steps made so far.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import itertools
 import os
 import threading
 import time
+import traceback
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +37,8 @@ from zonodpp.samplers import Sampler, State
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
+RETRIES = 3  # slices of one chain that an executor may lose in a row before the run ends
+CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 
 
 @dataclass
@@ -35,6 +50,12 @@ class Chain:
     burn_in: int  # steps still to be thrown away
     drawn: int = 0
     seconds: float = 0.0
+    taken: int = 0  # steps made towards the next draw
+    sums: Floats = field(default_factory=lambda: np.zeros(0))  # of what was tracked in these steps
+
+    def position(self, thin: int) -> int:
+        """Count the steps made, from ``-burn_in`` on: draw k is finished at ``k * thin``."""
+        return self.drawn * thin + self.taken - self.burn_in
 
 
 @dataclass(frozen=True)
@@ -58,13 +79,12 @@ class Store:
     filled: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.filled = np.zeros(self.chains, np.int64)
         room = 1024 if self.plan.draws is None else self.plan.draws
-        try:
-            self.subsets = np.empty((self.chains, room, self.plan.width), np.int32)
-            self.tracked = np.empty((self.chains, room, self.plan.tracked))
-        except MemoryError as error:
-            raise MemoryError(f"no room for that many draws ({error}); ask for fewer") from None
+        size = CHAIN_BYTES + room * (4 * self.plan.width + 8 * self.plan.tracked)
+        need_memory(self.chains * size, f"{self.chains:,} chains of {room:,} draws")
+        self.filled = np.zeros(self.chains, np.int64)
+        self.subsets = np.empty((self.chains, room, self.plan.width), np.int32)
+        self.tracked = np.empty((self.chains, room, self.plan.tracked))
 
     def add(self, chain: int, subsets: NDArray[np.int32], tracked: Floats) -> None:
         """Append a block of draws to a chain."""
@@ -95,6 +115,19 @@ class Store:
         return self.subsets[:, :length].copy(), self.tracked[:, :length].copy()
 
 
+def need_memory(size: int, what: str) -> None:
+    """Raise MemoryError if something takes more bytes than this machine has."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        memory = 2**48  # bytes that processors can address
+    if size > memory:
+        raise MemoryError(
+            f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "
+            f"{memory / 2**30:,.0f} GiB of memory; ask for fewer chains or draws"
+        )
+
+
 def _longer(array: NDArray[Any], room: int) -> NDArray[Any]:
     longer = np.empty((array.shape[0], room, array.shape[2]), array.dtype)
     longer[:, : array.shape[1]] = array
@@ -115,51 +148,92 @@ def advance(
     """
     begun = time.perf_counter()
     first = chain.drawn
-    blocks: list[tuple[NDArray[np.int32], Floats]] = []
-    size = 1
+    blocks = [(np.empty((0, plan.width), np.int32), np.empty((0, plan.tracked)))]
+    steps = 1  # of the next call of compiled code
     while True:
-        before = time.perf_counter()
-        if chain.burn_in:
-            steps = min(size, chain.burn_in)
-            scratch = np.empty((1, plan.width), np.int32)
-            sampler.advance(chain.state, chain.rng, scratch, np.empty((1, plan.tracked)), steps)
-            chain.burn_in -= steps
+        before, position = time.perf_counter(), chain.position(plan.thin)
+        count = 1 if chain.burn_in else max(1, steps // plan.thin)
+        if plan.draws is not None:
+            count = min(count, plan.draws - chain.drawn)
+        if room is None or chain.burn_in:
+            subsets = np.empty((count, plan.width), np.int32)
+            tracked = np.empty((count, plan.tracked))
         else:
-            left = size if plan.draws is None else min(size, plan.draws - chain.drawn)
-            if room is None:
-                blocks.append(
-                    (np.empty((left, plan.width), np.int32), np.empty((left, plan.tracked)))
-                )
-                subsets, tracked = blocks[-1]
-            else:
-                here = slice(chain.drawn - first, chain.drawn - first + left)
-                subsets, tracked = room[0][here], room[1][here]
-            sampler.advance(chain.state, chain.rng, subsets, tracked, plan.thin)
-            chain.drawn += left
+            here = slice(chain.drawn - first, chain.drawn - first + count)
+            subsets, tracked = room[0][here], room[1][here]
+        made = _make_steps(sampler, chain, plan.thin, steps, subsets, tracked)
+        chain.drawn += made
+        if room is None:
+            blocks.append((subsets[:made], tracked[:made]))
         now = time.perf_counter()
         if chain.drawn == plan.draws or now - begun >= seconds or (stop and stop.is_set()):
             break
-        took = max(now - before, 1e-7)
+        taken = chain.position(plan.thin) - position
         ahead = min(BLOCK, begun + seconds - now)
-        size = int(np.clip(size * ahead / took, 1, 4 * size))
+        steps = int(np.clip(taken * ahead / max(now - before, 1e-7), 1, 4 * taken))
     chain.seconds += now - begun
     if room is not None:
         return chain, room[0][: chain.drawn - first], room[1][: chain.drawn - first]
-    if not blocks:
-        return chain, np.empty((0, plan.width), np.int32), np.empty((0, plan.tracked))
     return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 
+def _make_steps(
+    sampler: Sampler,
+    chain: Chain,
+    thin: int,
+    steps: int,
+    subsets: NDArray[np.int32],
+    tracked: Floats,
+) -> int:
+    """Make ``steps`` steps, or fewer; return how many draws they have finished.
+
+    A draw that they do not finish stays with the chain. What is tracked is summed up step by step
+    and divided at the end, so that averages do not depend on where the steps are cut.
+    """
+    if chain.burn_in:
+        part = min(steps, chain.burn_in)
+        sampler.advance(chain.state, chain.rng, subsets[:1], np.zeros((1, tracked.shape[1])), part)
+        chain.burn_in -= part
+        return 0
+    if chain.taken == 0 and steps >= thin:
+        tracked[:] = 0.0
+        sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
+        tracked /= thin
+        return len(subsets)
+    part = min(steps, thin - chain.taken)
+    sampler.advance(chain.state, chain.rng, subsets[:1], chain.sums[None, :], part)
+    chain.taken += part
+    if chain.taken < thin:
+        return 0
+    tracked[0] = chain.sums / thin
+    chain.sums[:] = 0.0
+    chain.taken = 0
+    return 1
+
+
 def advance_elsewhere(
-    sampler: Sampler, chain: Chain, plan: Plan, seconds: float
-) -> tuple[Chain, NDArray[np.int32], Floats]:
-    """`advance` for a sampler that may have travelled to another process."""
+    sampler: Sampler, chain: Chain, plan: Plan, seconds: float, attempt: int
+) -> tuple[Chain, NDArray[np.int32], Floats] | Exception:
+    """`advance` for an executor that is not ours, perhaps in another process.
+
+    The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
+    our own are returned: what the task raises then is a failure of the executor. ``attempt`` makes
+    the call differ from one that was lost: Dask gives equal calls one and the same result.
+    """
     refreeze(sampler)
-    return advance(sampler, chain, plan, seconds)
+    try:
+        return advance(sampler, copy.deepcopy(chain), plan, seconds)
+    except Exception as error:
+        error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
+        return error
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, not an error
     """Ctrl-C was pressed; all draws made until then are in the store."""
+
+
+class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
+    """The executor does no more work; all draws made until then are in the store."""
 
 
 def run_chains(
@@ -183,31 +257,57 @@ def run_chains(
     ------
     Interrupted
         After Ctrl-C, once the slices under way have been stored.
+    LostWorkers
+        If the executor is broken, or has lost too many slices of one chain in a row.
     """
     deadline = None if seconds is None else time.perf_counter() + seconds
     stop = threading.Event()
-    own = ThreadPoolExecutor(workers or os.cpu_count() or 1) if executor is None else None
+    threads = min(workers or os.cpu_count() or 1, len(chains))
+    own = ThreadPoolExecutor(threads) if executor is None else None
     pool: Executor = own or executor  # type: ignore[assignment]
     length = THREAD_SLICE if own else REMOTE_SLICE
     if seconds is not None:  # at least a few turns for every chain
         length = min(length, seconds * (workers or os.cpu_count() or 1) / (8 * len(chains)))
     under_way: dict[Future[Any], int] = {}
+    lost = [0] * len(chains)  # slices of each chain lost in a row
+    attempts = itertools.count()
 
     def submit(index: int) -> None:
+        task: Future[Any]
         if own is not None:
             room = store.room(index)
             task = own.submit(advance, sampler, chains[index], plan, length, stop, room)
         else:
-            task = pool.submit(advance_elsewhere, sampler, chains[index], plan, length)
+            try:
+                task = pool.submit(
+                    advance_elsewhere, sampler, chains[index], plan, length, next(attempts)
+                )
+            except Exception as error:
+                raise LostWorkers(f"the executor takes no more work ({error})") from error
         under_way[task] = index
 
     def collect(task: Future[Any]) -> int:
         index = under_way.pop(task)
-        if not task.cancelled():
-            chains[index], subsets, tracked = task.result()
-            store.add(index, subsets, tracked)
-            if at_rest is not None:
-                at_rest(index, chains[index])
+        try:
+            found = task.result()
+        except Exception as error:
+            if stop.is_set() and isinstance(error, CancelledError):
+                return index
+            if own is not None:
+                raise
+            lost[index] += 1
+            if isinstance(error, BrokenExecutor) or lost[index] > RETRIES:
+                raise LostWorkers(
+                    f"the executor has lost its workers ({type(error).__name__}: {error})"
+                ) from error
+            return index
+        if isinstance(found, Exception):
+            raise found
+        lost[index] = 0
+        chains[index], subsets, tracked = found
+        store.add(index, subsets, tracked)
+        if at_rest is not None:
+            at_rest(index, chains[index])
         return index
 
     try:
@@ -222,7 +322,7 @@ def run_chains(
             if deadline is not None and time.perf_counter() >= deadline and not stop.is_set():
                 stop.set()
                 for task, index in under_way.items():
-                    if chains[index].drawn:  # every chain has its first turn
+                    if chains[index].seconds:  # every chain has its first turn
                         task.cancel()
             for task in done:
                 index = collect(task)
@@ -237,7 +337,7 @@ def run_chains(
         wait(under_way)
         for task in list(under_way):
             # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
-            if task.cancelled() or task.exception() is None:
+            with contextlib.suppress(Exception, KeyboardInterrupt):
                 collect(task)
         raise Interrupted from None
     finally:

@@ -122,12 +122,16 @@ def sample(
 def describe(samples: Samples, sets: list[list[int]], seed: int | None) -> Result:
     """Return draws in all their forms."""
     from zonodpp.cli.output import Result
+    from zonodpp.samples.storage import save_samples
 
     return Result(
         text=lambda: _text(samples, sets, seed),
         data=lambda: _data(samples, sets, seed),
         rows=lambda: _rows(samples),
-        files={".npz": samples.save, ".npy": lambda path: _save_array(samples, path)},
+        files={
+            ".npz": lambda path: save_samples(samples, path),
+            ".npy": lambda path: _save_array(samples, path),
+        },
     )
 
 

@@ -6,13 +6,13 @@ import csv
 import io
 import json
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
 import click
 
+from zonodpp._files import replacing
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Destination
 
@@ -78,8 +78,7 @@ def write(result: Result, destination: Destination) -> None:
 def _write_file(result: Result, out: str) -> None:
     """Write a file that appears whole under its name or not at all."""
     ending = os.path.splitext(out)[1].lower()
-    temporary = f"{os.path.splitext(out)[0]}.{secrets.token_hex(4)}{ending}"
-    try:
+    with replacing(out) as temporary:
         if ending in result.files:
             result.files[ending](temporary)
         elif ending == ".parquet":
@@ -94,12 +93,6 @@ def _write_file(result: Result, out: str) -> None:
                     file.write(_as_json(result.data()))
                 else:
                     _write_csv(result.rows(), file)
-        os.replace(temporary, out)
-    except OSError as error:
-        raise OSError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 def _show_csv(table: Rows, out: TextIO) -> None:

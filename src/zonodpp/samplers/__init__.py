@@ -16,7 +16,13 @@
         the state of a fresh chain: a dict of arrays that holds all the next step needs;
     ``advance(state, rng, subsets, tracked, thin)``
         fills ``subsets`` with the next draws, ``thin`` steps apart, and updates the state in
-        place. How draws are cut into calls does not change them.
+        place. Row k of ``tracked`` receives, added to what is there, the presence of each tracked
+        set at every step to draw k. How steps are cut into calls changes neither draws nor sums,
+        so that a draw may also be made by several calls of fewer steps;
+    ``check(state)``
+        raises ValueError if the arrays of a state, which have the names, types and shapes of a
+        fresh one, cannot be a state of this sampler. Compiled code trusts its indices, and a
+        state that was read from a file may hold anything.
 """
 
 from __future__ import annotations
@@ -49,7 +55,19 @@ class Sampler(Protocol):
         tracked: Floats,
         thin: int,
     ) -> None:
-        """Fill subsets and tracked with the next draws."""
+        """Fill subsets with the next draws; add to tracked."""
+
+    def check(self, state: State) -> None:
+        """Raise ValueError if this cannot be a state of this sampler."""
+
+
+def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:
+    """Raise ValueError unless all entries lie between two bounds, both included."""
+    if array.size and not (least <= array.min() and array.max() <= most):
+        raise ValueError(
+            f"{name} must lie between {least} and {most}, "
+            f"got values from {array.min()} to {array.max()}"
+        )
 
 
 def refuse_init(init: Any) -> None:

@@ -62,6 +62,10 @@ class Dilation:
         self.inner.advance(state, rng, bases, tracked, thin)
         subsets[:] = np.where(bases < self.n, bases, -1)[:, : self.width]
 
+    def check(self, state: State) -> None:
+        """Check the state of the chain on the larger matrix."""
+        self.inner.check(state)
+
 
 def prepare(target: DPP, inner: Callable[[ProjectionDPP], Any]) -> Dilation:
     """Prepare the chain, by ``inner``, for the projection DPP that holds this DPP."""

@@ -26,7 +26,7 @@ from zonodpp._jit import VECTOR, jit
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Columns, Floats, Integers, columns_of, frozen
 from zonodpp.matrices.gram import DenseGram, column_chunks
-from zonodpp.samplers import State, refuse_init
+from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
@@ -98,6 +98,11 @@ class Exact:
                 state["counts"],
             )
         self.tracker.fill(subsets, tracked)
+
+    def check(self, state: State) -> None:
+        """Check the queue of proposals."""
+        need_between(state["pending"], 0, len(self.alias) - 1, "pending items")
+        need_between(state["head"], 0, BATCH, "the first pending item")
 
 
 def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection") -> Exact:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from zonodpp.inputs import as_items, one_of
 from zonodpp.matrices.columns import Floats, Integers, columns_of, frozen
 from zonodpp.matrices.gram import column_chunks, factorise
-from zonodpp.samplers import State
+from zonodpp.samplers import State, need_between
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for
 from zonodpp.samplers.exchange_walk import SMALL, ZERO, walk
@@ -103,6 +103,16 @@ class Exchange:
             thin,
             state["counts"],
         )
+
+    def check(self, state: State) -> None:
+        """Check that the basis and the places of all items agree."""
+        inside = as_items(state["inside"], self.n, "the basis")
+        outside = as_items(state["outside"], self.n, "the other items")
+        place = state["place"]
+        fits = np.array_equal(place[inside], np.arange(self.r))
+        if not (fits and np.array_equal(place[outside], -1 - np.arange(self.n - self.r))):
+            raise ValueError("the places of the items do not agree with the basis")
+        need_between(state["late"], -1, self.r - 1, "the row that waits")
 
     def _given_basis(self, init: Any) -> tuple[Integers, Floats]:
         """Check that init holds r items of positive weight with independent columns."""

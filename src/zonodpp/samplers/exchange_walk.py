@@ -226,12 +226,10 @@ def walk(
     thin: int,
     counts: Integers,
 ) -> None:
-    """Fill subsets with draws ``thin`` steps apart, tracked with averages over these steps."""
+    """Fill subsets with draws ``thin`` steps apart; add to tracked the presence at each step."""
     place, ordered = basis.place, scratch.ordered
     r, sets = ordered.shape[0], starts.shape[0] - 1
     for k in range(subsets.shape[0]):
-        for j in range(sets):
-            tracked[k, j] = 0.0
         for _ in range(thin):
             if rule == HEAT_BATH:
                 spot = rng.random() * r
@@ -246,8 +244,6 @@ def walk(
                 for m in range(starts[j], starts[j + 1]):
                     present = present if place[members[m]] >= 0 else 0.0
                 tracked[k, j] += present
-        for j in range(sets):
-            tracked[k, j] /= thin
         for i in range(r):
             subsets[k, i] = ordered[i]
     counts[0] += subsets.shape[0] * thin

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.inputs import as_flag, as_positive, one_of
+from zonodpp.inputs import as_flag, as_items, as_positive, one_of
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
@@ -125,6 +125,15 @@ class HitAndRun:
             if done:
                 return
             self._mend(state)
+
+    def check(self, state: State) -> None:
+        """Check the basis, and that bounds are bounds; the rest is measured against these."""
+        lengths = self.engine.lengths
+        basis = as_items(state["basis"], lengths.size, "the basis")
+        if not (lengths[basis] > 0).all() or (state["reach"] != lengths[basis]).any():
+            raise ValueError("the lengths of the basis' columns are others")
+        if not np.isin(state["side"], (-1.0, 0.0, 1.0)).all() or (state["gap"] < 0).any():
+            raise ValueError("the bounds of the items outside the basis are none")
 
     def _mend(self, state: State) -> None:
         """Find the tile of the point again, and count that it was lost."""
@@ -308,5 +317,5 @@ def _pilot(sampler: HitAndRun, **changes: Any) -> float:
     rng = np.random.default_rng(0)
     state = trial.start(rng, None)
     subsets = np.empty((PILOT_STEPS, len(sampler.rule.factor)), np.int32)
-    trial.advance(state, rng, subsets, np.empty((PILOT_STEPS, trial.tracker.size)), 1)
+    trial.advance(state, rng, subsets, np.zeros((PILOT_STEPS, trial.tracker.size)), 1)
     return float(state["counts"][TILES]) / PILOT_STEPS

@@ -99,12 +99,10 @@ def look(watch: Watch, tile: Tile, inside: NDArray[np.bool_]) -> None:
 def finish_step(
     work: Work, subsets: NDArray[np.int32], tracked: Floats, progress: Integers, thin: int
 ) -> None:
-    """Add to the averages; after the last step of a draw, write the basis in ascending order."""
+    """Add to what is tracked; after a draw's last step, write the basis in ascending order."""
     basis, share, k = work.tile.basis, work.share, progress[0]
     for s in range(share.shape[0]):
-        if progress[1] == 0:
-            tracked[k, s] = 0.0
-        tracked[k, s] += share[s] / thin
+        tracked[k, s] += share[s]
     progress[1] += 1
     if progress[1] < thin:
         return

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonodpp._files import replacing
 from zonodpp.diagnostics import from_arviz
 from zonodpp.inputs import as_positive, spawn
 from zonodpp.matrices.columns import Floats, Integers
@@ -129,7 +130,10 @@ class Samples:
 
     def _need_draws(self) -> None:
         if not self.subsets.size:
-            raise ValueError("there are no draws to look at; was the time used up in burn-in?")
+            raise ValueError(
+                "there are no draws to look at; was the time used up in burn-in, or in the thin "
+                "steps to the first draw?"
+            )
 
     def contains(self, S: ArrayLike) -> NDArray[np.bool_]:
         """Tell for each draw whether it holds all items of S, (chains, draws).
@@ -325,7 +329,12 @@ class Samples:
         >>> bool((again.subsets == samples.subsets).all())
         True
         """
-        storage.save_samples(self, path)
+        try:
+            with replacing(path) as temporary:
+                storage.save_samples(self, temporary)
+        except OSError as error:
+            error.add_note("The draws are still in memory: save them to another path.")
+            raise
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:

@@ -1,0 +1,122 @@
+"""Files that appear whole under their name or not at all: the one way this package writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not a Unix system: files are not locked, so dead ones are not recognised
+    fcntl = None  # type: ignore[assignment]
+
+LONGEST_PART = 40  # characters of a name kept in a temporary name, which may have 255 bytes
+LONGEST_ENDING = 10  # characters of an ending that is worth keeping
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Give the name of a temporary file, which replaces ``path`` in one instant at the end.
+
+    Whatever happens, power cuts included, the path holds either the old file or the new one. The
+    temporary file lies in the same folder, has the same ending, and is locked while it is written:
+    one that is not locked was left by a process that was killed, and the next write to the same
+    path removes it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; one that was there before is untouched.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from zonodpp._files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.txt")) as temporary:
+    ...         _ = Path(temporary).write_text("new")
+    ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
+    [('a.txt', 'new')]
+    """
+    place = os.path.realpath(path)  # a link stays a link
+    try:
+        if os.path.isdir(place):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if os.path.exists(place) and not os.path.isfile(place):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        sweep(place)
+        temporary, lock = _create(place)
+        try:
+            yield temporary
+            _sync(temporary)
+            os.replace(temporary, place)
+            with contextlib.suppress(OSError):  # not every system lets a folder be opened
+                _sync(os.path.dirname(place))
+        finally:
+            with contextlib.suppress(OSError):  # after a success there is none
+                os.remove(temporary)
+            lock.close()
+    except OSError as error:
+        raise OSError(
+            error.errno or errno.EIO,
+            f"cannot write {os.fspath(path)}: {error.strerror or error}",
+        ) from error
+
+
+def sweep(path: str | os.PathLike[str]) -> None:
+    """Remove the temporary files of this path that killed processes have left."""
+    if fcntl is None:
+        return
+    place = os.path.realpath(path)
+    start, ending = _parts(place)
+    name = re.compile(rf"{re.escape(start)}[0-9a-f]{{8}}\.tmp({re.escape(ending)})?")
+    with contextlib.suppress(OSError), os.scandir(os.path.dirname(place)) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError), open(entry.path, "rb+") as file:
+                    _lock(file)  # an OSError if its writer is alive
+                    os.remove(entry.path)
+
+
+def _parts(place: str) -> tuple[str, str]:
+    """Return how the names of temporary files for this place begin and end."""
+    name = os.path.basename(place)
+    ending = os.path.splitext(name)[1].lower()
+    return f".{name[:LONGEST_PART]}.", ending if len(ending) <= LONGEST_ENDING else ""
+
+
+def _create(place: str) -> tuple[str, Any]:
+    """Make a temporary file; return its name and the open file that holds the lock."""
+    start, ending = _parts(place)
+    while True:
+        name = f"{start}{secrets.token_hex(4)}.tmp{ending}"
+        temporary = os.path.join(os.path.dirname(place), name)
+        file = open(temporary, "xb")  # noqa: SIM115 - it stays open until the file is in place
+        if fcntl is None:
+            file.close()  # such systems do not rename open files
+            return temporary, file
+        with contextlib.suppress(OSError):  # a file system without locks
+            _lock(file)
+        if os.fstat(file.fileno()).st_nlink:
+            return temporary, file
+        file.close()  # another process swept it away before it was locked
+
+
+def _lock(file: Any) -> None:
+    """Lock a file until it is closed, by a process that is killed too; OSError if it is locked."""
+    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync(path: str) -> None:
+    """Make a file, or the names in a folder, durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

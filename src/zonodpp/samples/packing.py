@@ -1,0 +1,226 @@
+"""Targets as a JSON-able header and plain arrays, and back: all that is read is checked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from zonodpp.inputs import as_count
+from zonodpp.matrices.columns import frozen
+from zonodpp.targets import ProjectionDPP, VolumeSampling
+from zonodpp.targets.graphs import Graph, count_components
+from zonodpp.targets.target import Target
+
+ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
+
+Arrays = dict[str, NDArray[Any]]
+Header = dict[str, Any]
+
+
+def pack_target(target: Target) -> tuple[Header, Arrays]:
+    """Take a target apart into a JSON-able header and plain arrays.
+
+    Labels that JSON does not know (dates, for instance) become text, with a warning.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.samples.packing import pack_target, unpack_target
+    >>> header, arrays = pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    >>> sorted(arrays)
+    ['target/A']
+    >>> unpack_target(header, arrays)
+    ProjectionDPP(r=2, n=4, power=2)
+    """
+    header: Header
+    if not isinstance(target, VolumeSampling):
+        return _pack_spectral(target)
+    header = {
+        "projection": isinstance(target, ProjectionDPP),
+        "power": target.power,
+        "shape": [target.r, target.n],
+        "sparse": None,
+        "labels": _labels_of(target),
+    }
+    arrays: Arrays = {}
+    if sp.issparse(target.A):
+        A = target.A if target.A.format in ("csc", "csr") else target.A.tocsc()
+        header["sparse"] = A.format
+        arrays.update({"target/data": A.data, "target/indices": A.indices})
+        arrays["target/indptr"] = A.indptr
+    else:
+        arrays["target/A"] = np.asarray(target.A)
+    if target.weights is not None:
+        arrays["target/weights"] = target.weights
+    graph = target.graph
+    if graph is not None:
+        arrays.update({"target/tail": graph.tail, "target/head": graph.head})
+        header["graph"] = {
+            "nodes": graph.nodes,
+            "names": None if graph.names is None else _encode_labels(graph.names),
+            "multigraph": graph.multigraph,
+            "weight": graph.weight,
+        }
+    return header, arrays
+
+
+def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
+    """Put a target together again from what `pack_target` returned.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.samples.packing import pack_target, unpack_target
+    >>> unpack_target(*pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])))
+    ProjectionDPP(r=2, n=4, power=2)
+    """
+    if "kind" in header:
+        return _unpack_spectral(header, arrays)
+    shape = tuple(header["shape"])
+    labels = _decode_labels(header["labels"], shape[1])
+    weights = arrays.get("target/weights")
+    if header["sparse"]:
+        layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
+        parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
+        _need(parts[0], np.float64, 1, "A")
+        A = layout(parts, shape=shape)
+        A.check_format(full_check=True)  # compiled code trusts the indices
+    else:
+        A = arrays["target/A"]
+        _need(A, np.float64, 2, "A")
+    if A.shape != shape or shape[0] > shape[1]:
+        raise ValueError(f"A is {A.shape}, but {shape} was announced")
+    graph = None
+    if "graph" in header:
+        graph = _unpack_graph(header["graph"], arrays, weights)
+        if A.shape != (graph.nodes - 1, graph.tail.size) or (graph.incidence() != A).nnz:
+            raise ValueError("A is not the incidence matrix of the graph")
+    projection = header["projection"]
+    if projection and header["power"] != 2:
+        raise ValueError(f"a projection DPP has power 2, not {header['power']!r}")
+    # A, labels and graph are as a constructor left them, so none of the constructors fits.
+    cls = ProjectionDPP if projection else VolumeSampling
+    target = cls.__new__(cls)
+    target._set(A, header["power"], weights, labels, graph)
+    return target
+
+
+def _unpack_graph(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], weights: Any
+) -> Graph:
+    tail, head = arrays["target/tail"], arrays["target/head"]
+    nodes = as_count(header["nodes"], "nodes", 2)
+    for ends in (tail, head):
+        _need(ends, np.int64, 1, "edges")
+        if ends.shape != tail.shape or ends.min() < 0 or ends.max() >= nodes:
+            raise ValueError(f"the {tail.size} edges are not edges between {nodes} nodes")
+    if weights is not None and not (weights > 0).all():
+        raise ValueError("edge weights must be positive")
+    names = _decode_labels(header["names"], nodes)
+    links = sp.coo_array((np.ones(tail.size), (tail, head)), shape=(nodes, nodes))
+    if nodes > tail.size + 1 or count_components(links) > 1:
+        raise ValueError("the graph is disconnected")
+    return Graph(
+        nodes,
+        frozen(tail, np.int64),
+        frozen(head, np.int64),
+        names,
+        bool(header["multigraph"]),
+        header["weight"],
+    )
+
+
+def _need(array: NDArray[Any], kind: type, dimensions: int, name: str) -> None:
+    """Check the type and the number of dimensions of an array, and that it is not empty."""
+    if array.dtype != kind or array.ndim != dimensions or not array.size:
+        raise ValueError(f"{name} is an array of {array.dtype} {array.shape}")
+
+
+def check_subsets(subsets: NDArray[Any], n: int) -> None:
+    """Check draws, (chains, draws, width): rows ascending, filled up with -1 at the end."""
+    if subsets.dtype != np.int32 or subsets.ndim != 3 or not 1 <= subsets.shape[2] <= n:
+        raise ValueError(f"draws are an array of {subsets.dtype} {subsets.shape}")
+    if subsets.size and not (subsets.min() >= -1 and subsets.max() < n):
+        raise ValueError(f"draws hold items from {subsets.min()} to {subsets.max()}, out of {n}")
+    before, after = subsets[:, :, :-1], subsets[:, :, 1:]
+    if not ((after == -1) | ((before >= 0) & (before < after))).all():
+        raise ValueError("the items of a draw do not ascend")
+
+
+def _pack_spectral(target: Any) -> tuple[Header, Arrays]:
+    header = {"kind": type(target).__name__, "labels": _labels_of(target)}
+    if header["kind"] == "KDPP":
+        header["k"] = target.k
+    return header, {"target/vectors": target.vectors, "target/logs": target.log_eigenvalues}
+
+
+def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
+    from zonodpp.matrices.spectrum import Spectrum
+    from zonodpp.targets.dpp import DPP  # not needed, nor loaded, for other targets
+    from zonodpp.targets.kdpp import KDPP
+
+    found = Spectrum(arrays["target/vectors"], arrays["target/logs"])
+    _need(found.vectors, np.float64, 2, "eigenvectors")
+    _need(found.logs, np.float64, 1, "eigenvalues")
+    n, r = found.vectors.shape
+    # Draws end because the eigenvectors are orthonormal; those of infinite eigenvalue come first.
+    sure = int(np.isposinf(found.logs).sum())
+    if found.logs.shape != (r,) or not np.isfinite(found.logs[sure:]).all():
+        raise ValueError("the eigenvalues are not those of a kernel")
+    error = np.abs(found.vectors.T @ found.vectors - np.eye(r)).max()
+    if not error < ORTHONORMAL:
+        raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
+    labels = _decode_labels(header["labels"], n)
+    if header["kind"] == "KDPP":
+        if sure > (k := as_count(header["k"], "k", 1)):
+            raise ValueError(f"{sure} items are sure, but draws have {k}")
+        return KDPP._make(found, labels, k)
+    return DPP._make(found, labels)
+
+
+def _labels_of(target: Target) -> list[Any] | None:
+    return None if target.labels is None else _encode_labels(target.labels)
+
+
+def _encode_labels(labels: Sequence[Any]) -> list[Any]:
+    unknown: set[str] = set()
+
+    def encode(label: Any) -> Any:
+        if isinstance(label, np.bool_ | np.integer | np.floating):
+            label = label.item()
+        if label is None or isinstance(label, str | int | float):
+            return label
+        if isinstance(label, tuple):  # JSON has lists only
+            return {"tuple": [encode(part) for part in label]}
+        if isinstance(label, list):
+            return [encode(part) for part in label]
+        unknown.add(type(label).__name__)
+        return str(label)
+
+    encoded = [encode(label) for label in labels]
+    if unknown:
+        warnings.warn(
+            f"labels of type {', '.join(sorted(unknown))} are saved as text", stacklevel=4
+        )
+    return encoded
+
+
+def _decode_labels(labels: Any, count: int) -> list[Any] | None:
+    if labels is None:
+        return None
+    if not isinstance(labels, list) or len(labels) != count:
+        raise ValueError(f"there is not one label for each of {count}")
+    return [_decode_label(label) for label in labels]
+
+
+def _decode_label(label: Any) -> Any:
+    if isinstance(label, dict):
+        return tuple(_decode_label(part) for part in label["tuple"])
+    if isinstance(label, list):
+        return [_decode_label(part) for part in label]
+    return label
