@@ -278,6 +278,17 @@ def test_options_of_other_methods_are_looked_at(fails, folder):
     assert "must be one of" in fails("trees", "-", "-O", "algorithm={}", stdin=b"a b\n")
 
 
+def test_errors_name_the_option_as_it_is_written(fails, folder):
+    foods = ("foods.csv", "--id", "food")
+    assert "'--size': 0" in fails("sample", *foods, "--size", 0)
+    assert "'--draws': 0" in fails("shortlist", *foods, "--relevance", "fat", "-n", 0)
+    for command in ("shortlist", "landmarks"):
+        assert "/ '--number': 0" in fails(command, *foods, "-k", 0)
+    assert "/ '--sentences': 0" in fails("summarize", DATA / "article.txt", "-k", 0)
+    assert "--track: expected a set of items" in fails("sample", *foods, "--track", "")
+    assert "--include: expected names" in fails("sample", *foods, "--include", '"egg')
+
+
 def test_true_and_false_as_in_python(says, folder):
     words = ("sample", "foods.csv", "--id", "food", "--method", "zonotope", "-n", 20, "--seed", 1)
     plain, python = (says(*words, "-O", f"reflect={word}") for word in ("true", "True"))

@@ -14,6 +14,7 @@ from zonodpp.cli.options import (
     Input,
     command,
     condition_options,
+    count,
     fresh_seed,
     input_options,
     output_options,
@@ -36,7 +37,7 @@ zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
 )
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option(
-    "-k", "--sentences", type=int, metavar="N", default=11, show_default=True, help="How many."
+    "-k", "--sentences", type=count, metavar="N", default=11, show_default=True, help="How many."
 )
 @click.option("--query", metavar="TEXT", help="Prefer sentences about this.")
 @click.option(
@@ -46,7 +47,7 @@ zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
     show_default=True,
     help="Minimum Bayes risk, a single draw, or the most likely of the draws.",
 )
-@click.option("-n", "--draws", type=int, metavar="N", help="Draws that the answer rests on.")
+@click.option("-n", "--draws", type=count, metavar="N", help="Draws that the answer rests on.")
 @click.option(
     "--features",
     metavar="NAME",
@@ -132,7 +133,7 @@ zonodpp info --example foods | zonodpp landmarks - --id food -k 3 --seed 1 --csv
 )
 @input_options
 @click.option(
-    "-k", "--number", type=int, metavar="N", default=10, show_default=True, help="How many."
+    "-k", "--number", type=count, metavar="N", default=10, show_default=True, help="How many."
 )
 @click.option(
     "--transformer",
@@ -145,7 +146,7 @@ zonodpp info --example foods | zonodpp landmarks - --id food -k 3 --seed 1 --csv
 @click.option(
     "-n",
     "--draws",
-    type=int,
+    type=count,
     metavar="N",
     default=1,
     show_default=True,
@@ -224,7 +225,7 @@ zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --
 @input_options
 @click.option("--relevance", metavar="COLUMN|FILE", required=True, help="How good each item is.")
 @click.option(
-    "-k", "--number", type=int, metavar="N", default=10, show_default=True, help="How many."
+    "-k", "--number", type=count, metavar="N", default=10, show_default=True, help="How many."
 )
 @click.option(
     "--diversity", type=float, default=1.0, show_default=True, help="0 goes by relevance alone."
@@ -236,7 +237,7 @@ zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --
     show_default=True,
     help="A random draw, or the likeliest set that a search finds.",
 )
-@click.option("-n", "--draws", type=int, metavar="N", default=1, help="Keep the best of N draws.")
+@click.option("-n", "--draws", type=count, metavar="N", default=1, help="Keep the best of N draws.")
 @condition_options
 @seed_option
 @output_options

@@ -15,6 +15,7 @@ from zonodpp.cli.options import (
     Run,
     command,
     condition_options,
+    count,
     fresh_seed,
     input_options,
     output_options,
@@ -58,7 +59,7 @@ zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out d
     help="Of the volume: 2 is the projection DPP, 1 volume sampling.",
 )
 @click.option("--weights", metavar="COLUMN|FILE", help="Weights of the items, not negative.")
-@click.option("--size", type=int, metavar="K", help="Draw from the k-DPP of L = X X': K items.")
+@click.option("--size", type=count, metavar="K", help="Draw from the k-DPP of L = X X': K items.")
 @click.option("--dpp", is_flag=True, help="Draw from the DPP of L = X X': sizes vary.")
 @click.option("--expected-size", type=float, metavar="S", help="Scale the DPP to this mean size.")
 @condition_options
@@ -112,6 +113,8 @@ def sample(
     target = make_target(table, shape, read_weights(table, weights, n), seed)
     target = condition.of(target)
     sets = [find_items([text], target.labels, n, "--track") for text in track]
+    if not all(sets):
+        raise click.UsageError("--track: expected a set of items, got none")
     samples = run.sample(target, seed, sets or None)
     if samples.subsets.shape[1] == 0:  # Ctrl-C or --seconds in the burn-in; a warning has said so
         return

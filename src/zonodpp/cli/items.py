@@ -88,7 +88,7 @@ def find_items(
 def _names(text: str, option: str) -> Iterator[str]:
     """Yield the names in a text, split at commas; one that holds a comma stands in quotes."""
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True):
+        for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True):
             yield from row
     except csv.Error as error:
         raise ValueError(f"{option}: expected names with commas between them ({error})") from None

@@ -20,6 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+count = click.IntRange(min=1)  # the type of options such as --number
 METHODS = ("auto", "exact", "zonotope", "exchange", "trees")
 
 
