@@ -490,12 +490,13 @@ def test_every_hard_matrix_has_both_layouts():
             )
 
 
-# Large graphs are factorised as sparse matrices.
+# Large graphs have no dense matrices.
 
 
-def test_large_graph_by_sparse_factorisation(monkeypatch):
+def test_large_graph_by_elimination(monkeypatch):
     graph = nx.wheel_graph(6)
     dense = ProjectionDPP.from_graph(graph)
+    monkeypatch.setattr("zonodpp.targets.family.DENSE_GRAPH", 3)
     monkeypatch.setattr("zonodpp.targets.family.LARGE_GRAPH", 3)
     sparse = ProjectionDPP.from_graph(graph)
     trees = enumerate_law(dense)[0]
@@ -523,7 +524,7 @@ def test_edges_under_other_names_make_no_networkx_tree():
 
 
 def test_targets_of_large_graphs_are_pickled(monkeypatch):
-    monkeypatch.setattr("zonodpp.targets.family.LARGE_GRAPH", 3)
+    monkeypatch.setattr("zonodpp.targets.family.DENSE_GRAPH", 3)
     target = ProjectionDPP.from_graph(nx.cycle_graph(9))
     marginals = target.marginals()
     assert pickle.loads(pickle.dumps(target)).marginals() == pytest.approx(marginals)

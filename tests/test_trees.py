@@ -12,7 +12,8 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.samplers import trees
+from zonodpp.samplers import trees, walk_cost
+from zonodpp.sampling import best_method
 from zonodpp.targets.blocks import blocks_of
 from zonodpp.targets.graphs import as_networkx
 
@@ -127,22 +128,26 @@ def test_expected_steps_is_the_formula_and_what_is_seen():
     degree = dict(graph.degree(weight="w"))
     distance = nx.resistance_distance(graph, weight="w", invert_weight=False)
     best = min(sum(degree[v] * distance[root][v] for v in graph) for root in graph)
-    steps = trees.expected_steps(target)
+    steps = walk_cost.expected_steps(target)
     assert steps == pytest.approx(best, rel=1e-9)
     seen = sample(target, 20_000, method="trees", rng=0).stats["steps"] / 20_000
     assert seen == pytest.approx(steps, rel=0.02)
 
 
 def test_expected_steps_of_larger_graphs(monkeypatch):
-    target = ProjectionDPP.from_graph(weighted(nx.grid_2d_graph(8, 8)), weight="w")
-    exact = trees.expected_steps(target)
-    monkeypatch.setattr(trees, "SMALL_GRAPH", 10)
-    assert exact < trees.expected_steps(target) < 20 * exact
-    monkeypatch.setattr(trees, "steps_of_exact", lambda r: 0.0)
-    assert trees.expected_steps(target) == exact
-    monkeypatch.setattr(trees, "LARGE_GRAPH", 10)
-    assert np.isnan(trees.expected_steps(target))
-    assert_valid(sample(target, 5, method="trees", rng=0))
+    def steps():
+        target = ProjectionDPP.from_graph(weighted(nx.grid_2d_graph(8, 8)), weight="w")
+        return walk_cost.expected_steps(target)
+
+    best = steps()
+    monkeypatch.setattr(walk_cost, "SMALL_GRAPH", 10)
+    bound = steps()
+    assert best < bound < 20 * best
+    monkeypatch.setattr(walk_cost, "MANY_STEPS", 0)
+    monkeypatch.setattr(walk_cost, "steps_of_exact", lambda r: 0.0)
+    assert best <= steps() < 2 * best  # from the heaviest root instead of the best
+    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 10)
+    assert np.isnan(steps())
 
 
 def test_a_light_bridge_costs_one_step():
@@ -150,7 +155,7 @@ def test_a_light_bridge_costs_one_step():
     nx.set_edge_attributes(graph, 1.0, "w")
     graph.add_edge(0, 7, w=1e-12)
     target = ProjectionDPP.from_graph(graph, weight="w")
-    assert trees.expected_steps(target) == pytest.approx(2 * 6.4 + 1)
+    assert walk_cost.expected_steps(target) == pytest.approx(2 * 6.4 + 1)
     for algorithm in ALGORITHMS:
         samples = sample(target, 2_000, method="trees", algorithm=algorithm, rng=0)
         assert samples.stats["steps"][0] < 2_000 * 40
@@ -172,6 +177,70 @@ def test_a_walk_gives_up_in_the_end(monkeypatch, algorithm):
     target = ProjectionDPP.from_graph(nx.cycle_graph(40))
     with pytest.raises(RuntimeError, match="not finished after 5e"):
         sample(target, 1, method="trees", algorithm=algorithm, rng=0)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_long_walk_says_what_it_expects_and_goes_on(monkeypatch, algorithm):
+    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 10)
+    target = ProjectionDPP.from_graph(nx.cycle_graph(40))
+    plain = sample(target, 3, method="trees", algorithm=algorithm, rng=0)
+    for module in (trees, walk_cost):
+        monkeypatch.setattr(module, "MANY_STEPS", 50)
+    expected = "expected to take 5e.02 steps" if algorithm == "wilson" else "algorithm='wilson'"
+    with pytest.warns(UserWarning, match=f"not finished after 5e.01 steps .*{expected}"):
+        long = sample(target, 3, method="trees", algorithm=algorithm, rng=0)
+    np.testing.assert_array_equal(plain.subsets, long.subsets)
+    np.testing.assert_array_equal(plain.stats["steps"], long.stats["steps"])
+
+
+def ring_with_a_trap(nodes=4_000):
+    """A ring of pairs of nodes that heavy edges join: the walk goes back and forth in each."""
+    graph = nx.cycle_graph(nodes)
+    for u, v, data in graph.edges(data=True):
+        data["w"] = 1e7 if u % 2 == 0 and v == u + 1 else 1.0
+    return ProjectionDPP.from_graph(graph, weight="w")
+
+
+def test_auto_leaves_a_trap_on_a_large_ring_to_the_exact_sampler():
+    target = ring_with_a_trap()
+    # From a root, each of m = 2,000 pairs has 2e7 / k(1 - k / m) of conductance to come back by.
+    assert walk_cost.expected_steps(target) == pytest.approx(2e7 * 2_000**2 / 6, rel=1e-2)
+    assert best_method(target) == "exact"
+    with pytest.raises(ValueError, match=r"1e\+13 steps of a random walk.*use method='exact'"):
+        sample(target, 1, method="trees")
+
+
+def test_a_plan_is_made_once(monkeypatch):
+    calls = []
+    cut = walk_cost.blocks_of
+    monkeypatch.setattr(walk_cost, "blocks_of", lambda graph: (calls.append(graph), cut(graph))[1])
+    target = ProjectionDPP.from_graph(nx.grid_2d_graph(25, 25))
+    for _ in range(2):
+        sample(target, 1, rng=0)
+    assert len(calls) == 1
+
+
+def test_a_long_walk_is_announced_before_it_begins(monkeypatch):
+    monkeypatch.setattr(trees, "MANY_STEPS", 100)
+    monkeypatch.setattr(trees, "steps_of_exact", lambda r: 1e9)
+    with pytest.warns(UserWarning, match="a spanning tree is expected to take 5e.02 steps"):
+        trees.prepare(ProjectionDPP.from_graph(nx.cycle_graph(40)))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e300])
+def test_law_of_very_light_and_very_heavy_edges(scale, algorithm):
+    """Node 0 hangs by light edges whose ratio matters; nothing traps the walk."""
+    graph = nx.complete_graph(5)
+    for u, v, data in graph.edges(data=True):
+        data["w"] = (1.0 + 2 * v) * scale if u == 0 else 1.0 + u + v
+    target = ProjectionDPP.from_graph(graph, weight="w")
+    if algorithm == "aldous-broder" or scale > 1:  # the walk is trapped away from node 0
+        scaled = {(u, v): data["w"] for u, v, data in graph.edges(data=True)}
+        nx.set_edge_attributes(graph, {e: (1.0 + sum(e)) * scale for e in scaled}, "w")
+        target = ProjectionDPP.from_graph(graph, weight="w")
+    samples = sample(target, 20_000, method="trees", algorithm=algorithm, rng=3)
+    assert_law(samples.subsets, target)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -329,6 +398,14 @@ def matrix(*rows):
         (matrix([0, 1j], [1j, 0]), None, TypeError, "real numbers, got complex128"),
         (matrix([0, -1], [-1, 0]), None, ValueError, r"positive.*edge \(0, 1\) has -1"),
         (matrix([0, np.nan], [np.nan, 0]), None, ValueError, "finite.*nan"),
+        (matrix([0, np.inf], [np.inf, 0]), None, ValueError, "finite.*inf"),
+        (matrix([0, 1, np.nan], [1, 0, 1], [1, 1, 0]), None, ValueError, "finite.*nan"),
+        (
+            sp.csr_array(([1.0, 1.0, 0.0, 0.0], [1, 0, 2, 1], [0, 1, 3, 4]), shape=(3, 3)),
+            None,
+            ValueError,
+            r"edge \(1, 2\) has 0",
+        ),
         (sp.csr_array((0, 0)), None, ValueError, r"0 node\(s\)"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -207,3 +208,11 @@ def one_of(value: Any, name: str, known: Sequence[str]) -> str:
     if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)
+
+
+def physical_memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return 2**48  # bytes that processors can address

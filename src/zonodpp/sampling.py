@@ -303,9 +303,9 @@ def best_method(target: Target) -> str:
     if target.power != 2:
         return "exchange"
     if isinstance(target, VolumeSampling) and target.graph is not None:
-        trees = importlib.import_module("zonodpp.samplers.trees")
+        cost = importlib.import_module("zonodpp.samplers.walk_cost")
         # NaN, for graphs too large to tell, means trees as well.
-        if not trees.expected_steps(target) > trees.steps_of_exact(target.r):
+        if not cost.expected_steps(target) > cost.steps_of_exact(target.r):
             return "trees"
     return "exact"
 

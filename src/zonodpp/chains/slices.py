@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonodpp.inputs import physical_memory
 from zonodpp.matrices.columns import Floats, refreeze
 from zonodpp.samplers import Sampler, State
 
@@ -117,10 +118,7 @@ class Store:
 
 def need_memory(size: int, what: str) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
-        memory = 2**48  # bytes that processors can address
+    memory = physical_memory()
     if size > memory:
         raise MemoryError(
             f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,20 +16,6 @@ from zonodpp.matrices.columns import Floats
 CHUNK = 4096  # columns handled at a time: r x CHUNK stays in cache, never a second r x n array
 LARGEST = 2**24  # entries of a chunk where r is large
 SAFE_RCOND = 1e-6  # Cholesky of AA' costs cond(A)^2 digits; below this the QR route is taken
-
-
-class Gram(Protocol):
-    """Linear algebra with AA', whichever way it was factorised."""
-
-    @property
-    def logdet(self) -> float:
-        """Return log det AA'."""
-
-    def quadratic(self, C: Floats) -> Floats:
-        """Return C' (AA')^{-1} C."""
-
-    def diagonal(self, C: Floats) -> Floats:
-        """Return the diagonal of C' (AA')^{-1} C."""
 
 
 class RankError(ValueError):
@@ -57,30 +43,6 @@ class DenseGram:
         """Return the diagonal of C' (AA')^{-1} C."""
         white = self.W @ C
         return np.asarray(np.einsum("ij,ij->j", white, white))
-
-
-class SparseGram:
-    """AA' of a large sparse A by a sparse factorisation; meant for graph Laplacians."""
-
-    def __init__(self, A: Any, scale: Floats) -> None:
-        from scipy.sparse.linalg import splu  # not needed, nor loaded, elsewhere
-
-        scaled = sp.csc_array(A @ sp.diags_array(scale))
-        self._lu = splu(
-            (scaled @ scaled.T).tocsc(),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-        self.logdet = float(np.log(np.abs(self._lu.U.diagonal())).sum())
-
-    def quadratic(self, C: Floats) -> Floats:
-        """Return C' (AA')^{-1} C."""
-        return np.asarray(C.T @ self._lu.solve(np.ascontiguousarray(C)))
-
-    def diagonal(self, C: Floats) -> Floats:
-        """Return the diagonal of C' (AA')^{-1} C."""
-        return np.asarray(np.einsum("ij,ij->j", C, self._lu.solve(np.ascontiguousarray(C))))
 
 
 def column_chunks(A: Any, scale: Floats | None) -> Iterator[tuple[slice, Floats]]:

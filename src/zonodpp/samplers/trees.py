@@ -10,19 +10,18 @@ and random graphs.
 A step takes constant time, by one alias table for each node. Each block (2-connected part) of the
 graph is drawn by itself, so that a bridge costs one step however light it is. Within a block, edges
 that are very much heavier than those around may still trap the walk: `prepare` finds this out on
-graphs small enough for the exact sampler, and on others a draw gives up in the end.
+graphs small enough for the exact sampler. On larger ones a draw that takes long says what is to be
+expected, and gives up in the end.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import lapack
-from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._jit import inlined, jit
 from zonodpp.inputs import one_of
@@ -30,11 +29,16 @@ from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.targets.blocks import Blocks, Indices, blocks_of
+from zonodpp.samplers.walk_cost import (
+    MANY_STEPS,
+    plan_walk,
+    steps_by_block,
+    steps_in_words,
+    steps_of_exact,
+)
+from zonodpp.targets.blocks import Blocks, Indices
 from zonodpp.targets.family import LARGE_GRAPH, VolumeSampling
 
-SMALL_GRAPH = 500  # nodes up to which a dense inverse is not worth avoiding
-MANY_STEPS = 10**8  # seconds for one tree: too long where another method is faster
 STEP_LIMIT = 10**10  # minutes for one tree: compiled code cannot be interrupted, so it gives up
 
 
@@ -57,6 +61,8 @@ class Trees:
 
     algorithm: str
     walk: Walk
+    weights: Floats  # of the edges of all blocks
+    steps: float  # expected for a tree; NaN if that is not known
     n: int
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "steps")
@@ -77,7 +83,16 @@ class Trees:
     ) -> None:
         """Draw len(subsets) trees."""
         draw = draw_by_wilson if self.algorithm == "wilson" else draw_by_aldous_broder
-        if not draw(rng, self.walk, self.n, STEP_LIMIT, subsets, state["counts"]):
+        counts = state["counts"]
+        if np.isnan(self.steps) and counts[1] < MANY_STEPS:  # so far nothing has taken long
+            begun, before = rng.bit_generator.state, counts.copy()
+            if draw(rng, self.walk, self.n, MANY_STEPS, subsets, counts):
+                self.tracker.fill(subsets, tracked)
+                return
+            self._announce()
+            rng.bit_generator.state = begun
+            counts[:] = before
+        if not draw(rng, self.walk, self.n, STEP_LIMIT, subsets, counts):
             raise RuntimeError(
                 f"a tree was not finished after {STEP_LIMIT:.0e} steps of the random walk: edge "
                 "weights trap it, or the graph is very long and thin. "
@@ -89,6 +104,19 @@ class Trees:
     def check(self, state: State) -> None:
         """Accept any state: counts are not used as indices."""
 
+    def _announce(self) -> None:
+        """Say how long a tree takes that was not finished after `MANY_STEPS`."""
+        if self.algorithm == "wilson":
+            steps = float(steps_by_block(self.walk.blocks, self.weights, self.walk.roots).sum())
+            cost = f"is expected to take {steps_in_words(steps)}"
+        else:
+            cost = "may take much longer; algorithm='wilson' takes fewer steps"
+        warnings.warn(
+            f"a spanning tree is not finished after {MANY_STEPS:.0e} steps of the random walk and "
+            f"{cost}; edge weights trap the walk, or the graph is long and thin",
+            stacklevel=2,
+        )
+
 
 def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wilson") -> Trees:
     """Cut the graph into blocks, choose their roots, and build the tables that steps are drawn by.
@@ -97,108 +125,30 @@ def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wils
     ------
     ValueError
         When the target is no graph, or a walk would take far longer than the exact sampler.
+
+    Warns
+    -----
+    UserWarning
+        When one tree is expected to take long.
     """
     one_of(algorithm, "algorithm", ("wilson", "aldous-broder"))
-    blocks, weights, roots, steps = _plan(target)
+    blocks, weights, roots, steps = plan_walk(target)
     if steps > max(MANY_STEPS, steps_of_exact(target.r)):
         raise ValueError(
             f"a spanning tree of this graph would take {min(steps, 1e16):.0e} steps of a random "
             "walk, which heavy edges trap; use method='exact', whose time no weight changes"
         )
+    if steps > MANY_STEPS:
+        warnings.warn(f"a spanning tree is expected to take {steps_in_words(steps)}", stacklevel=3)
     share, other = np.empty(0), np.empty(0)
     if np.ptp(weights) > 0:
-        share, other = alias_tables(blocks.indptr, weights)
+        # Only ratios at a node matter; sums of very light edges would lose digits or vanish.
+        heaviest = np.maximum.reduceat(weights, blocks.indptr[:-1])
+        even = weights / np.repeat(heaviest, np.diff(blocks.indptr))
+        share, other = alias_tables(blocks.indptr, even)
     walk = Walk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
-    return Trees(algorithm, walk, target.n, SetTracker.of(track, target.n))
-
-
-def expected_steps(target: VolumeSampling) -> float:
-    """Mean number of steps of Wilson's walk for one tree: the sum of d_v R(v, root).
-
-    Exact for graphs of up to 500 nodes. Up to 3,000 nodes an upper bound, with shortest paths in
-    place of resistances, if that is below `steps_of_exact`; if not, exact. NaN beyond 3,000 nodes,
-    where no other method draws independently.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from zonodpp import ProjectionDPP
-    >>> round(expected_steps(ProjectionDPP.from_graph(nx.complete_graph(10))), 12)
-    16.2
-    """
-    return _plan(target)[3]
-
-
-def steps_of_exact(r: int) -> float:
-    """Return how many steps of the walk take as long as one draw of the exact sampler."""
-    return r**3 / 60 + 10 * r
-
-
-def _plan(target: VolumeSampling) -> tuple[Blocks, Floats, Integers, float]:
-    """Return the blocks, the weights of their edges, their roots, and the expected steps.
-
-    Any root gives the same law. A root drawn in proportion to degree takes at most twice the steps
-    of the best on average (Kemeny's constant bounds them), so the heaviest node is a good one.
-    """
-    if target.graph is None or target.power != 2:
-        raise ValueError(
-            "method='trees' draws spanning trees, from targets made with "
-            f"ProjectionDPP.from_graph(G); got {target!r}: use method='auto'"
-        )
-    blocks = blocks_of(target.graph)
-    weights = np.ones(blocks.edge.size)
-    if target.weights is not None:
-        weights = np.maximum(target.weights / target.weights.max(), 1e-200)[blocks.edge]
-    degree = np.add.reduceat(weights, blocks.indptr[:-1])
-    roots = _heaviest(degree, blocks.starts)
-    if target.graph.nodes > LARGE_GRAPH:
-        return blocks, weights, roots, np.nan
-    if target.graph.nodes > SMALL_GRAPH:
-        bound = _path_bound(blocks, weights, degree, roots)
-        if bound <= steps_of_exact(target.r):
-            return blocks, weights, roots, bound
-    steps = _steps_by_root(blocks, weights, degree, roots)
-    roots = _heaviest(-steps, blocks.starts)
-    return blocks, weights, roots, float(steps[roots].sum())
-
-
-def _heaviest(score: Floats, starts: Indices) -> Integers:
-    """Return the node of highest score in each block, the middle one of several."""
-    top = np.maximum.reduceat(score, starts[:-1])
-    ties = np.flatnonzero(score == np.repeat(top, np.diff(starts)))
-    bounds = np.searchsorted(ties, starts)
-    return np.asarray(ties[(bounds[:-1] + bounds[1:]) // 2])
-
-
-def _path_bound(blocks: Blocks, weights: Floats, degree: Floats, roots: Integers) -> float:
-    """Bound the expected steps: a resistance is at most that of the shortest path."""
-    links = sp.csr_array((1.0 / weights, blocks.neighbour, blocks.indptr))
-    return float(degree @ dijkstra(links, indices=roots, min_only=True))
-
-
-def _steps_by_root(blocks: Blocks, weights: Floats, degree: Floats, roots: Integers) -> Floats:
-    """Return the expected steps in a node's block if that node were its root.
-
-    With S the Laplacian scaled to unit diagonal and the given roots left out, the sum of
-    d_v R(v, root) is the trace of S^{-1}. The scaling keeps S well conditioned unless the steps
-    themselves are many.
-    """
-    half = np.sqrt(degree)
-    scaled = weights / half[blocks.neighbour] / np.repeat(half, np.diff(blocks.indptr))
-    links = sp.csr_array((scaled, blocks.neighbour, blocks.indptr))
-    kept = np.delete(np.arange(degree.size), roots)
-    S = np.eye(kept.size) - links[kept][:, kept].toarray()
-    lower, singular = lapack.dpotrf(S, lower=1, clean=1)
-    if singular:
-        return np.full(degree.size, np.inf)
-    inverse, _ = lapack.dtrtri(lower, lower=1)
-    diagonal, row = np.zeros((2, degree.size))
-    diagonal[kept] = np.einsum("ij,ij->j", inverse, inverse)
-    row[kept] = inverse.T @ (inverse @ half[kept])
-    of = np.repeat(np.arange(roots.size), np.diff(blocks.starts))
-    trace = np.bincount(of, diagonal)[of]
-    steps = trace + (np.bincount(of, degree)[of] * diagonal / half - 2.0 * row) / half
-    return np.maximum(steps, trace / (degree.size + 1))  # no root beats the heaviest by more
+    tracker = SetTracker.of(track, target.n)
+    return Trees(algorithm, walk, frozen(weights), steps, target.n, tracker)
 
 
 @jit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from zonodpp.inputs import (
     is_dataframe,
 )
 from zonodpp.matrices.columns import Columns, Floats, columns_of
-from zonodpp.matrices.gram import DenseGram, Gram, RankError, SparseGram, column_chunks, factorise
+from zonodpp.matrices.gram import DenseGram, RankError, column_chunks, factorise
 from zonodpp.targets.conditioning import (
     Condition,
     ImpossibleError,
@@ -28,10 +28,14 @@ from zonodpp.targets.conditioning import (
     without,
 )
 from zonodpp.targets.determinants import log_dets, tree_log_dets
-from zonodpp.targets.graphs import Graph
+from zonodpp.targets.graphs import Graph, far_apart
 from zonodpp.targets.target import Target
 
-LARGE_GRAPH = 3000  # nodes beyond which a graph's Laplacian is factorised as a sparse matrix
+if TYPE_CHECKING:
+    from zonodpp.targets.network import Network
+
+DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
+LARGE_GRAPH = 6000  # nodes of a graph beyond which no r x r matrix is made (288 MB)
 
 
 class VolumeSampling(Target):
@@ -126,8 +130,8 @@ class VolumeSampling(Target):
         return target
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out a sparse factorisation, which cannot be pickled; it is made anew if needed."""
-        return {k: v for k, v in self.__dict__.items() if not isinstance(v, SparseGram)}
+        """Leave out what is quickly made anew."""
+        return {k: v for k, v in self.__dict__.items() if k != "_network"}
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -147,19 +151,35 @@ class VolumeSampling(Target):
         return columns_of(self.A)
 
     @cached_property
-    def _gram(self) -> Gram:
-        if self.graph is not None and self.graph.nodes > LARGE_GRAPH:
-            return SparseGram(self.A, np.ones(self.n) if self.scale is None else self.scale)
+    def _network(self) -> Network | None:
+        """What gives the probabilities of a graph's edges where dense matrices should not."""
+        graph, weights = self.graph, self.weights
+        if graph is None or (graph.nodes <= DENSE_GRAPH and not far_apart(weights)):
+            return None
+        from zonodpp.targets.network import Network  # loads the compiler
+
+        weights = np.ones(self.n) if weights is None else weights
+        return Network(graph.nodes, graph.tail, graph.head, weights)
+
+    @cached_property
+    def _log_total(self) -> float:
+        """Log of the sum of ``|det|**2 * prod(q)`` over all bases, of a graph with a network."""
+        assert self._network is not None
+        return self._network.log_total()
+
+    @cached_property
+    def _gram(self) -> DenseGram:
         return factorise(self.A, self.scale, check_rank=self.graph is None)
 
     @property
     def whitening(self) -> DenseGram:
         """The dense factor W of the Gram matrix: W (A s) has orthonormal rows."""
-        if isinstance(self._gram, DenseGram):
-            return self._gram
-        raise ValueError(
-            f"the graph has {self.r + 1} nodes, too many for a dense method; use method='trees'"
-        )
+        if self.graph is not None and self.graph.nodes > LARGE_GRAPH:
+            raise ValueError(
+                f"the graph has {self.r + 1} nodes, more than the {LARGE_GRAPH} that methods with "
+                "dense matrices take; use method='trees'"
+            )
+        return self._gram
 
     def _scaled_columns(self, items: Any) -> Floats:
         block = self.A[:, items]
@@ -195,6 +215,8 @@ class VolumeSampling(Target):
 
     def _log_dets(self, bases: Any) -> Floats:
         """Log |det| of whitened bases, whose squares sum to one over all bases."""
+        if self.graph is not None and self._network is not None:
+            return (tree_log_dets(self.graph, self.weights, bases) - self._log_total) / 2
         if self.graph is not None:
             return tree_log_dets(self.graph, self.scale, bases) - self._gram.logdet / 2
         W = self.whitening.W
@@ -276,7 +298,9 @@ class VolumeSampling(Target):
         k = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), k)
         result = np.zeros(len(flat))
-        if k <= self.r:
+        if self._network is not None:
+            result = self._network.inclusion(flat)
+        elif k <= self.r:
             step = max(1, 256 // max(1, k))  # sets that share one small kernel
             for start in range(0, len(flat), step):
                 chunk = flat[start : start + step]
@@ -312,6 +336,8 @@ class VolumeSampling(Target):
         >>> round(float(target.leverages().sum()), 12)
         2.0
         """
+        if self._network is not None:
+            return self._network.marginals()
         result = np.empty(self.n)
         for span, chunk in column_chunks(self.A, self.scale):
             result[span] = self._gram.diagonal(chunk)

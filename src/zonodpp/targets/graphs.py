@@ -14,6 +14,7 @@ from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats, Integers, frozen
 
 ROUNDING = 1e-12  # by which a symmetric matrix may be off
+FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
 
 
 class Graph(NamedTuple):
@@ -76,6 +77,11 @@ def count_components(links: Any) -> int:
     from scipy.sparse.csgraph import connected_components  # not needed, nor loaded, elsewhere
 
     return int(connected_components(links, directed=False, return_labels=False))
+
+
+def far_apart(weights: Floats | None) -> bool:
+    """Tell whether edge weights differ by so much that subtraction would cost digits."""
+    return weights is not None and float(weights.min()) < float(weights.max()) / FAR_APART
 
 
 def read_graph(

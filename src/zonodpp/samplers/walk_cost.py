@@ -1,0 +1,153 @@
+"""What Wilson's random walk costs on a graph: roots of its blocks, and expected steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse.csgraph import dijkstra
+
+from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.targets.blocks import Blocks, Indices, blocks_of
+from zonodpp.targets.family import LARGE_GRAPH, VolumeSampling
+from zonodpp.targets.network import Network
+
+SMALL_GRAPH = 500  # nodes up to which a dense inverse is not worth avoiding
+MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
+PACE = 1e8  # steps a second, about
+LARGEST = 1e290  # weights are scaled to be no larger, so that degrees do not overflow
+
+
+class WalkPlan(NamedTuple):
+    """A graph's blocks, the weights of their edges, their roots, and the expected steps."""
+
+    blocks: Blocks
+    weights: Floats
+    roots: Integers
+    steps: float
+
+
+_plans: WeakKeyDictionary[VolumeSampling, WalkPlan] = WeakKeyDictionary()
+
+
+def expected_steps(target: VolumeSampling) -> float:
+    """Mean number of steps of Wilson's walk for one tree: the sum of d_v R(v, root).
+
+    Exact for graphs of up to 500 nodes. Up to 6,000 nodes an upper bound, with shortest paths in
+    place of resistances, if that is below `steps_of_exact`; if not, exact but for blocks that
+    hardly count. NaN beyond 6,000 nodes, where no other method draws independently.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP
+    >>> round(expected_steps(ProjectionDPP.from_graph(nx.complete_graph(10))), 12)
+    16.2
+    """
+    return plan_walk(target).steps
+
+
+def steps_of_exact(r: int) -> float:
+    """Return how many steps of the walk take as long as one draw of the exact sampler."""
+    return r**3 / 60 + 10 * r
+
+
+def steps_in_words(steps: float) -> str:
+    """Return a number of steps and the time they take."""
+    return f"{steps:.0e} steps of a random walk, about {steps / PACE:,.0f} seconds"
+
+
+def plan_walk(target: VolumeSampling) -> WalkPlan:
+    """Return the plan of a walk, which is remembered: choosing a method needs it, and preparing."""
+    if target not in _plans:
+        _plans[target] = _make_plan(target)
+    return _plans[target]
+
+
+def _make_plan(target: VolumeSampling) -> WalkPlan:
+    """Choose roots and find the expected steps.
+
+    Any root gives the same law. A root drawn in proportion to degree takes at most twice the steps
+    of the best on average (Kemeny's constant bounds them), so the heaviest node is a good one.
+    """
+    if target.graph is None or target.power != 2:
+        raise ValueError(
+            "method='trees' draws spanning trees, from targets made with "
+            f"ProjectionDPP.from_graph(G); got {target!r}: use method='auto'"
+        )
+    blocks = blocks_of(target.graph)
+    weights = np.ones(blocks.edge.size)
+    if target.weights is not None:
+        weights = (target.weights / max(1.0, target.weights.max() / LARGEST))[blocks.edge]
+    degree = np.add.reduceat(weights, blocks.indptr[:-1])
+    roots = _heaviest(degree, blocks.starts)
+    if target.graph.nodes > LARGE_GRAPH:
+        return WalkPlan(blocks, weights, roots, np.nan)
+    if target.graph.nodes > SMALL_GRAPH:
+        steps = steps_by_block(blocks, weights, roots, steps_of_exact(target.r))
+        return WalkPlan(blocks, weights, roots, float(steps.sum()))
+    steps = _steps_by_root(blocks, weights, degree, roots)
+    roots = _heaviest(-steps, blocks.starts)
+    return WalkPlan(blocks, weights, roots, float(steps[roots].sum()))
+
+
+def _heaviest(score: Floats, starts: Indices) -> Integers:
+    """Return the node of highest score in each block, the middle one of several."""
+    top = np.maximum.reduceat(score, starts[:-1])
+    ties = np.flatnonzero(score == np.repeat(top, np.diff(starts)))
+    bounds = np.searchsorted(ties, starts)
+    return np.asarray(ties[(bounds[:-1] + bounds[1:]) // 2])
+
+
+def steps_by_block(
+    blocks: Blocks, weights: Floats, roots: Indices | Integers, enough: float = 0.0
+) -> Floats:
+    """Return the expected steps in each block, or bounds if their sum is at most ``enough``.
+
+    A resistance is at most that of the shortest path. Where that makes too many steps, the
+    resistances themselves are computed, but for blocks that hardly count.
+    """
+    degree = np.add.reduceat(weights, blocks.indptr[:-1])
+    with np.errstate(over="ignore"):
+        links = sp.csr_array((1.0 / weights, blocks.neighbour, blocks.indptr))
+        paths = degree * dijkstra(links, indices=roots, min_only=True)
+    steps = np.add.reduceat(paths, blocks.starts[:-1])
+    if steps.sum() <= enough:
+        return steps
+    for b in np.flatnonzero(steps > max(enough, MANY_STEPS) / steps.size):
+        first, last = blocks.starts[b], blocks.starts[b + 1]
+        cells = slice(blocks.indptr[first], blocks.indptr[last])
+        tail = np.repeat(np.arange(last - first), np.diff(blocks.indptr[first : last + 1]))
+        head = blocks.neighbour[cells].astype(np.int64) - first
+        once = tail < head
+        network = Network(last - first, tail[once], head[once], weights[cells][once])
+        steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
+    return steps
+
+
+def _steps_by_root(blocks: Blocks, weights: Floats, degree: Floats, roots: Integers) -> Floats:
+    """Return the expected steps in a node's block if that node were its root.
+
+    With S the Laplacian scaled to unit diagonal and the given roots left out, the sum of
+    d_v R(v, root) is the trace of S^{-1}. The scaling keeps S well conditioned unless the steps
+    themselves are many.
+    """
+    half = np.sqrt(degree)
+    scaled = weights / half[blocks.neighbour] / np.repeat(half, np.diff(blocks.indptr))
+    links = sp.csr_array((scaled, blocks.neighbour, blocks.indptr))
+    kept = np.delete(np.arange(degree.size), roots)
+    S = np.eye(kept.size) - links[kept][:, kept].toarray()
+    lower, singular = lapack.dpotrf(S, lower=1, clean=1)
+    if singular:
+        return np.full(degree.size, np.inf)
+    inverse, _ = lapack.dtrtri(lower, lower=1)
+    diagonal, row = np.zeros((2, degree.size))
+    diagonal[kept] = np.einsum("ij,ij->j", inverse, inverse)
+    row[kept] = inverse.T @ (inverse @ half[kept])
+    of = np.repeat(np.arange(roots.size), np.diff(blocks.starts))
+    trace = np.bincount(of, diagonal)[of]
+    steps = trace + (np.bincount(of, degree)[of] * diagonal / half - 2.0 * row) / half
+    return np.maximum(steps, trace / (degree.size + 1))  # no root beats the heaviest by more
