@@ -1,0 +1,51 @@
+"""A few hundred damaged files, read by every reader; see fuzz.py."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).with_name("fuzz.py")
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
+
+
+def python(*words):
+    # A process of its own: pytest has threads, and a process with threads must not fork.
+    return subprocess.run(
+        [sys.executable, *words], cwd=FUZZ.parent, capture_output=True, text=True, check=False
+    )
+
+
+def test_damaged_files_end_in_a_readable_error():
+    pytest.importorskip("networkx")
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    pytest.importorskip("sentencex")
+    done = python(FUZZ, "--files", "300")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", 0 failures" in done.stdout
+
+
+BROKEN = {
+    "signal 11": "os.kill(os.getpid(), 11)",
+    "no end after 1 s": "time.sleep(60)",
+    "took": "np.ones(3 * 2**27).sum() and 0",
+    "MemoryError": "bytes(2**40)",
+    "KeyError": "{}['key']",
+    "unexpected": "print('zonodpp: unexpected KeyError', file=sys.stderr) or 2",
+    "exit 3": "3",
+}
+
+
+def test_broken_readers_are_noticed():
+    lines = [f"print(fuzz.judge(lambda: {work}, seconds=1))" for work in BROKEN.values()]
+    lines.append("print(repr(fuzz.judge(lambda: 0)))")
+    done = python("-c", "\n".join(["import os, sys, time, fuzz, numpy as np", *lines]))
+    assert done.returncode == 0, done.stderr
+    *found, good = done.stdout.strip().splitlines()
+    text = "\n".join(found)
+    assert all(sign in text for sign in BROKEN), text
+    assert good == "''"
