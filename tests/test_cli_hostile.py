@@ -315,8 +315,12 @@ def test_pipes_as_files(tmp_path):
         done = shell(script, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), script
         assert "rank" in done.stdout
-    done = shell("$Z sample x.npy -n 2 --weights <(seq 6) && $Z trees <(echo a b)", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    for script in (
+        "$Z sample x.npy -n 2 --seed 1 --weights <(seq 6)",
+        "$Z trees <(echo a b) --seed 1",
+    ):
+        done = shell(script, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), script
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is needed")
