@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import os
 import stat
@@ -15,6 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._optional import optional
 from zonodpp.archives import check_archive, check_array, check_size
 from zonodpp.cli.delimited import (
     Wanted,
@@ -254,7 +254,7 @@ def _column(values: Any, place: int) -> Any:
 
 def _read_parquet(source: Source, wanted: Wanted) -> Table:
     pd = need_pandas()
-    parquet = importlib.import_module("pyarrow.parquet")
+    parquet = optional("pyarrow.parquet", "parquet", "a .parquet file")
     with damage(source.name, "a Parquet file"), source.stream() as stream:
         data = stream.read()
         facts = parquet.read_metadata(io.BytesIO(data))
@@ -284,13 +284,8 @@ def _read_parquet(source: Source, wanted: Wanted) -> Table:
 
 def need_pandas() -> Any:
     """Return pandas, with what it reads and writes Parquet by."""
-    try:
-        importlib.import_module("pyarrow")
-        return importlib.import_module("pandas")
-    except ImportError as error:
-        raise ImportError(
-            f"{error.name} is missing for .parquet; pip install 'zonodpp[parquet]'"
-        ) from None
+    optional("pyarrow", "parquet", "a .parquet file")
+    return optional("pandas", "parquet", "a .parquet file")
 
 
 def _numbers(frame: Any, place: int, source: str) -> Any:

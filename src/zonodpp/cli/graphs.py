@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from math import isfinite
 from typing import IO, Any
@@ -10,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._optional import optional
 from zonodpp.cli.delimited import text_lines
 from zonodpp.cli.files import Source, damage, open_source, read_array
 from zonodpp.cli.messages import quoted
@@ -131,16 +131,8 @@ def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any) -> An
     return upper + sp.triu(upper, k=1).T
 
 
-def need_networkx() -> Any:
-    """Return networkx, which reads and writes GraphML."""
-    try:
-        return importlib.import_module("networkx")
-    except ImportError:
-        raise ImportError("networkx is missing for GraphML; pip install 'zonodpp[graph]'") from None
-
-
 def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:
-    nx = need_networkx()
+    nx = optional("networkx", "graph", "GraphML")
     with damage(source.name, "GraphML"), source.stream() as stream:
         graph = nx.read_graphml(stream)
     return ProjectionDPP.from_graph(graph.to_undirected() if undirected else graph, weight=weight)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TextIO
 import click
 
 from zonodpp._files import replacing
+from zonodpp._optional import optional
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Destination
 
@@ -48,9 +49,7 @@ def check_destination(destination: Destination, *endings: str) -> None:
 
         need_pandas()
     elif ending == ".graphml":
-        from zonodpp.cli.graphs import need_networkx
-
-        need_networkx()
+        optional("networkx", "graph", "GraphML")
 
 
 def standard_output() -> TextIO:
