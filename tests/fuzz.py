@@ -90,7 +90,11 @@ def seeds():
         ("graph.edges", graph, edges.encode()),
         ("x.csv", table, "".join("{},{},{}\n".format(*row) for row in X).encode()),
         ("x.tsv", table, "".join("{}\t{}\t{}\n".format(*row) for row in X).encode()),
-        ("named.csv", (["sample", "FILE", "--id", "name", "-n", "2"],), named.encode()),
+        (
+            "named.csv",
+            (["sample", "FILE", "--id", "name", "-n", "2", "--seed", "1"],),
+            named.encode(),
+        ),
         ("x.parquet", table, bytes_of(labelled.iloc[:, :3].to_parquet)),
         ("n.parquet", (["info", "FILE", "--id", "name"],), bytes_of(labelled.to_parquet)),
         ("text.txt", (["summarize", "FILE", "-k", "2", "--seed", "1"],), text),

@@ -74,6 +74,13 @@ def test_every_sparse_layout_is_read(call, tmp_path):
         assert "rank,2" in out.splitlines()
 
 
+def test_features_without_entries_are_refused_before_they_are_multiplied(fails, tmp_path):
+    corner = sp.coo_array((np.ones(2), ([0, 1], [0, 1])), shape=(20_000, 20_000))
+    sp.save_npz(tmp_path / "corner.npz", corner)
+    for items in ("rows", "columns"):
+        assert "only 2 of them" in fails("sample", "corner.npz", "--items", items)
+
+
 def test_announced_sizes_are_compared_with_the_file(fails, tmp_path, monkeypatch):
     write(tmp_path / "huge.npy", npy("{'descr':'<f8','fortran_order':False,'shape':(10**9,9)}"))
     write(

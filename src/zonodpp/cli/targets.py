@@ -51,12 +51,15 @@ def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> A
             raise click.UsageError("--kernel takes no --weights, --rank, --jitter or --power")
         target = ProjectionDPP.from_kernel(values)
     elif by_columns and shape.rank is None and shape.jitter is None:
+        _check_occupied(table.source, values.T)
         if shape.power == 2:
             target = ProjectionDPP(values, weights=weights)
         else:
             target = VolumeSampling(values, power=shape.power, weights=weights)
     else:
         X = values.T if by_columns else values
+        if shape.rank is None and shape.jitter is None:
+            _check_occupied(table.source, X)
         target = ProjectionDPP.from_features(
             X, weights=weights, rank=shape.rank, jitter=shape.jitter, rng=seed
         )
@@ -65,6 +68,19 @@ def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> A
     if labels is not None:
         target = target.with_labels(labels)
     return target
+
+
+def _check_occupied(source: str, X: Any) -> None:
+    """Refuse sparse features that are zero before memory for their square is taken."""
+    if not sp.issparse(X):
+        return
+    occupied = min(np.unique(index).size for index in X.nonzero())
+    if occupied < X.shape[1]:
+        raise ValueError(
+            f"{source} has {X.shape[1]:,} features, but only {occupied:,} of them or of the items "
+            "have entries: features must be linearly independent. Leave out those without entries "
+            f"or pass --rank {max(1, occupied)} or less"
+        )
 
 
 def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
