@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
-from benchmarks.algorithm5 import LinprogOracle, hit_and_run
+from benchmarks.oracles import HighsOracle, LinprogOracle
 from benchmarks.workloads import NAMES, Chain, dense, targets
+from paper.algorithm5 import hit_and_run
 
 
 class Case(NamedTuple):
@@ -83,10 +84,8 @@ def jobs_of(name: str) -> tuple[dict[str, Job], dict[str, str]]:
         call = partial(theirs, A, nb_iter=case.dppy, random_state=SEED)
         jobs["dppy"] = Job(call, case.dppy - 1 + START)  # its first iteration is the start
     c = np.random.default_rng(SEED).standard_normal(A.shape[1])
-    oracles = {"linprog": LinprogOracle(A, c)}
+    oracles: dict[str, Any] = {"linprog": LinprogOracle(A, c)}
     if "highspy" not in absent:
-        from zonodpp.zonotope.oracles import HighsOracle
-
         oracles["highspy"] = HighsOracle(A, c)
     for their, oracle in oracles.items():
         steps = getattr(case, their)

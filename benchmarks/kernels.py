@@ -86,7 +86,7 @@ def many_long_tests(engine: Engine, tile: Tile, slope: float, work: Scratch, rep
     passed = 0
     for _ in range(repeats):
         ratios(engine, tile, 0, 1.0, work)
-        passed = breakpoint(engine, work, slope)
+        passed = breakpoint(engine, work, slope, 0.0)
     return passed
 
 

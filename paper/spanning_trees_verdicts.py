@@ -211,7 +211,7 @@ def _time_here(graph: dict[str, Any]) -> Finding:
 def _solver(graph: dict[str, Any]) -> Finding:
     ours, solver = graph["samplers"][NEW]["seconds per step"], graph["solver"]
     if solver is None:
-        return f"{_duration(ours)} a step; no solver to compare with (extras glpk, highs)", None
+        return f"{_duration(ours)} a step; no solver to compare with (pip install cvxopt)", None
     theirs = solver["seconds per step"]
     text = (
         f"{_duration(ours)} a step, {_duration(theirs)} by three programs for "

@@ -23,9 +23,10 @@ from benchmarks import (
     visits,
 )
 from benchmarks.__main__ import main, names
-from benchmarks.algorithm5 import LinprogOracle, hit_and_run
 from benchmarks.limits import Count, least_time
+from benchmarks.oracles import LinprogOracle
 from benchmarks.workloads import indicators, worth_of_steps
+from paper.algorithm5 import hit_and_run
 from zonodpp import ProjectionDPP, VolumeSampling
 
 

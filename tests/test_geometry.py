@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law import enumerate_law, p_value
 from scipy import stats
 
-from zonodpp import Zonotope
-from zonodpp.zonotope.oracles import HighsOracle
+from benchmarks.oracles import HighsOracle
+from paper.algorithm5 import GlpkOracle
+from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
+from zonodpp.zonotope import costs
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
 
@@ -116,21 +119,21 @@ def test_tiles_fill_the_zonotope(case):
         assert found.at_upper.tolist() == tile.at_upper.tolist()
 
 
-@pytest.mark.parametrize("solver", ["highs", "glpk"])
-def test_oracles_agree_with_the_native_solver(solver):
+@pytest.mark.parametrize("solver", [HighsOracle, GlpkOracle])
+def test_general_solvers_find_the_same_tiles_and_chords(solver):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(4, 15))
     c = rng.normal(size=15)
-    native, oracle = Zonotope(A, c=c), Zonotope(A, c=c, solver=solver)
+    zonotope, oracle = Zonotope(A, c=c), solver(A, c)
     for _ in range(20):
         x, d = A @ rng.random(15), rng.normal(size=4)
-        mine, theirs = native.tile(x), oracle.tile(x)
-        assert mine.basis.tolist() == theirs.basis.tolist()
-        assert mine.at_upper.tolist() == theirs.at_upper.tolist()
-        assert np.allclose(mine.coordinates, theirs.coordinates, atol=1e-6)
-        assert np.allclose(native.chord(x, d), oracle.chord(x, d), atol=1e-7)
+        tile, y = zonotope.tile(x), oracle.solve(x)
+        assert np.flatnonzero((y > 1e-9) & (y < 1 - 1e-9)).tolist() == tile.basis.tolist()
+        assert np.flatnonzero(y >= 1 - 1e-9).tolist() == tile.at_upper.tolist()
+        assert np.allclose(tile.coordinates, y[tile.basis], atol=1e-6)
+        assert np.allclose(zonotope.chord(x, d), oracle.chord(x, d), atol=1e-7)
         outside = A @ (10 * rng.random(15) + 5)
-        assert native.contains(outside) == oracle.contains(outside)
+        assert zonotope.contains(outside) == (oracle.solve(outside) is not None)
 
 
 def test_many_chords_of_larger_zonotopes():
@@ -168,7 +171,10 @@ def test_a_point_outside_is_an_error_that_says_so():
         (lambda z: z.sample(5, "gibbs"), "method must be one of"),
         (lambda z: z.volume("guess"), "method must be one of"),
         (lambda z: Zonotope(PAPER, c=[1, 2]), "one entry for each of the 4"),
-        (lambda z: Zonotope(PAPER, solver="cplex"), "solver must be one of"),
+        (lambda z: Zonotope(PAPER, c=[1, 2, np.inf, 0]), "c has NaN or infinity"),
+        (lambda z: z.chord([1, 2], [5e-324, 0]), "d is too short"),
+        (lambda z: z.walk([1, 2], [0, -1e-310]), "d is too short"),
+        (lambda z: Zonotope(1e-300 * PAPER).chord([0, 0], [1e300, 1]), "d is too long"),
         (lambda z: Zonotope([[1.0, 2], [2, 4]]), "numerical rank 1"),
         (lambda z: Zonotope(np.ones((20, 60)) + np.eye(20, 60)).tiles(), "not listed"),
     ],
@@ -239,3 +245,193 @@ def test_costs_are_copied():
     zonotope = Zonotope([[1, 2, 0, -1], [0, 1, 2, 1]], c=c)
     c[:] = [8.0, 4.0, 2.0, 1.0]
     assert zonotope.c.tolist() == [1.0, 2.0, 4.0, 8.0]
+
+
+# A tiling covers each point once
+
+
+def tiles_that_hold(A, tiles, x):
+    """Count the tiles that hold a point in general position."""
+    held = 0
+    for tile in tiles:
+        rest = x - A[:, tile.at_upper].sum(axis=1)
+        u = np.linalg.solve(A[:, tile.basis], rest)
+        held += bool(((u > 0) & (u < 1)).all())
+    return held
+
+
+def covers_once(zonotope, A, rng):
+    points = [A @ rng.random(A.shape[1]) for _ in range(30)]
+    tiles = zonotope.tiles()
+    return all(tiles_that_hold(A, tiles, x) == 1 for x in points)
+
+
+def uniform(A, points):
+    """P-value of a chi-square test of points, by the tiles of a tiling that has no ties."""
+    judge = Zonotope(A, c=np.sqrt(np.arange(2, 2 + A.shape[1])))
+    # Neighbours of the chain are not quite independent: every third point counts.
+    bases = np.array([judge.tile(x).basis for x in points[::3]])
+    return p_value(bases, *enumerate_law(VolumeSampling(A)))
+
+
+def test_the_default_objective_is_no_row_of_a_matrix_of_the_same_seed():
+    A = np.random.default_rng(0).normal(size=(3, 10))
+    zonotope = Zonotope(A, rng=0)
+    c = zonotope.c
+    assert np.linalg.norm(c - A.T @ np.linalg.lstsq(A.T, c)[0]) > 0.1 * np.linalg.norm(c)
+    assert covers_once(zonotope, A, np.random.default_rng(1))
+    assert uniform(A, zonotope.sample(3000, rng=2)) > 1e-4
+
+
+def with_ties():
+    """Name -> (A, c), where c alone does not tell the tiles apart."""
+    k4 = ProjectionDPP.from_graph(nx.complete_graph(4)).A.toarray()
+    gaussian = np.random.default_rng(6).normal(size=(3, 7))
+    return {
+        "zeros": (k4, np.zeros(6)),
+        "a row": (k4, k4[0]),
+        "two values": (k4, np.array([0.0, 0, 0, 1, 1, 1])),
+        "all alike": (k4, np.ones(6)),
+        "a row, gaussian": (gaussian, gaussian[1]),
+        "two rows, gaussian": (gaussian, 1e200 * (gaussian[0] - 2 * gaussian[2])),
+        "duplicates": (np.tile(gaussian[:, :4], 2), np.tile([1.0, -2, 3, 5], 2)),
+    }
+
+
+@pytest.mark.parametrize("name", with_ties())
+def test_ties_of_the_objective_are_broken(name, monkeypatch):
+    A, c = with_ties()[name]
+    zonotope = Zonotope(A, c=c)
+    rng = np.random.default_rng(0)
+    assert covers_once(zonotope, A, rng)
+    for _ in range(20):  # the tile of a point is one of the tiling
+        tile = zonotope.tile(A @ rng.random(A.shape[1]))
+        same = [t for t in zonotope.tiles() if t.basis.tolist() == tile.basis.tolist()]
+        assert [t.at_upper.tolist() for t in same] == [tile.at_upper.tolist()]
+    assert uniform(A, zonotope.sample(3000, rng=1)) > 1e-4
+    # The same checks see costs that keep their ties.
+    monkeypatch.setattr(costs, "PERTURBATION", 0.0)
+    broken = Zonotope(A, c=c)
+    assert not covers_once(broken, A, rng)
+    assert uniform(A, broken.sample(3000, rng=1)) < 1e-4
+
+
+# Boundaries
+
+
+def boundary_point(A, rng):
+    """Return a point of a random facet, and a direction along the facet."""
+    r, n = A.shape
+    facet = rng.choice(n, r - 1, replace=False)
+    normal = np.linalg.svd(A[:, facet].T)[2][-1]
+    y = (normal @ A > 0).astype(float)
+    y[facet] = rng.random(r - 1)
+    return A @ y, A[:, facet] @ rng.normal(size=r - 1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_a_walk_along_a_facet_is_as_long_as_the_chord(scale):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        r = int(rng.integers(2, 6))
+        A = scale * rng.normal(size=(r, r + int(rng.integers(0, 7))))
+        zonotope = Zonotope(A, rng=rng)
+        x, d = boundary_point(A, rng)
+        walk, chord = zonotope.walk(x, d), zonotope.chord(x, d)
+        assert walk.breaks[[0, -1]] == pytest.approx(chord, abs=1e-9 * (chord[1] - chord[0]))
+
+
+def test_walks_along_edges_of_cubes():
+    cube = Zonotope(np.eye(3), rng=0)
+    for x in np.indices((2, 2, 2)).reshape(3, -1).T:
+        for d in np.eye(3):
+            assert cube.walk(x, d).breaks[[0, -1]] == pytest.approx(cube.chord(x, d), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns"])
+def test_vertices_of_ill_conditioned_zonotopes_are_inside(kind):
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        r = int(rng.integers(2, 5))
+        A = rng.normal(size=(r, r + int(rng.integers(1, 6))))
+        small = 10.0 ** -rng.uniform(4, 12)
+        M = np.eye(r)
+        if kind == "rows":
+            left, right = (np.linalg.qr(rng.normal(size=(r, r)))[0] for _ in range(2))
+            M = (left * np.geomspace(1, small, r)) @ right
+        else:
+            A = np.column_stack([A, A[:, :2] + small * rng.normal(size=(r, 2))])
+        zonotope = Zonotope(M @ A, rng=rng)
+        centre = A.sum(axis=1) / 2
+        for _ in range(10):
+            vertex = A @ (rng.normal(size=r) @ A > 0)
+            assert zonotope.contains(M @ vertex)
+            # Beyond rounding errors, which a flat zonotope has more of, points are outside.
+            beyond = 1e-6 + 1e-13 / small if kind == "rows" else 1e-6
+            assert not zonotope.contains(M @ (centre + (1 + beyond) * (vertex - centre)))
+
+
+# Scale
+
+
+@pytest.mark.parametrize("d", [[1, 0.4], [3e-308, -1e-310], [-5e-310, 7e-311], [1e300, 1e290]])
+def test_short_and_long_directions(d):
+    """Ends are finite and on the boundary, or the direction is refused."""
+    zonotope = Zonotope(1e-3 * PAPER, rng=0)
+    x, d = np.array([1e-3, 2e-3]), np.array(d)
+    unit = d / np.abs(d).max()
+    low, high = zonotope.chord(x, d)
+    expected = np.array(zonotope.chord(x, unit)) / np.abs(d).max()
+    assert (low, high) == pytest.approx(tuple(expected), rel=1e-9)
+    assert zonotope.walk(x, d).breaks[[0, -1]] == pytest.approx((low, high), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e155, 1e300])
+def test_the_scale_of_a_matrix_does_not_matter(scale):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(3, 9)) * 10.0 ** rng.uniform(-4, 0, 9)
+    c = rng.normal(size=9)
+    plain, scaled = Zonotope(A, c=c), Zonotope(A * scale, c=1e280 * c)
+    for _ in range(20):
+        x, d = A @ rng.random(9), rng.normal(size=3)
+        one, other = plain.tile(x), scaled.tile(x * scale)
+        assert other.basis.tolist() == one.basis.tolist()
+        assert other.at_upper.tolist() == one.at_upper.tolist()
+        assert other.coordinates == pytest.approx(one.coordinates, abs=1e-7)
+        assert scaled.contains(x * scale)
+        assert not scaled.contains(x * scale + 20 * scale)
+        assert scaled.chord(x * scale, d * scale) == pytest.approx(plain.chord(x, d), rel=1e-9)
+        walk, same = plain.walk(x, d), scaled.walk(x * scale, d * scale)
+        assert same.bases.tolist() == walk.bases.tolist()
+        assert same.breaks == pytest.approx(walk.breaks, abs=1e-9)
+        assert same.log_volumes == pytest.approx(walk.log_volumes + 3 * np.log(scale), abs=1e-7)
+    assert not scaled.contains(np.array([1e308, 0, 0]))
+    log_volume = plain.volume("exact").log_value + 3 * np.log(scale)
+    assert scaled.volume("exact").log_value == pytest.approx(log_volume, abs=1e-9)
+    assert scaled.volume("estimate", draws=2000, rng=0).log_value == pytest.approx(
+        log_volume, abs=0.2
+    )
+    for method in ("independence", "hit-and-run"):
+        points = scaled.sample(2000, method, rng=1) / scale
+        assert uniform(A, points) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [([1e-170, 1e-250, 1e-290], [1, 1, 1]), ([1e-20, 1e-60, 1e-90], [1e-200, 1.0, 1e200])],
+)
+def test_columns_and_rows_of_very_different_sizes(columns, rows):
+    rng = np.random.default_rng(7)
+    A = rng.normal(size=(3, 8))
+    A[:, 5:] *= columns
+    rows = np.array(rows)
+    plain, other = Zonotope(A[:, :5], c=np.arange(5.0)), Zonotope(rows[:, None] * A, rng=0)
+    assert other.volume("exact").log_value == pytest.approx(plain.volume("exact").log_value)
+    x, d = A[:, :5] @ rng.random(5), rng.normal(size=3)
+    assert other.chord(rows * x, rows * d) == pytest.approx(plain.chord(x, d), rel=1e-9)
+    walk = other.walk(rows * x, rows * d)
+    assert walk.breaks[[0, -1]] == pytest.approx(plain.chord(x, d), rel=1e-9)
+    for basis, log_volume in zip(walk.bases, walk.log_volumes, strict=True):
+        sizes = np.abs(A[:, basis]).max(axis=0)
+        expected = np.linalg.slogdet(A[:, basis] / sizes)[1] + np.log(sizes).sum()
+        assert log_volume == pytest.approx(expected, abs=1e-7)

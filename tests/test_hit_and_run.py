@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from law import assert_law, assert_not_law
 
+from benchmarks.oracles import HighsOracle
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.matrices.columns import frozen
 from zonodpp.samplers import hit_and_run, walk_line
-from zonodpp.zonotope.oracles import HighsOracle
+from zonodpp.zonotope import costs
 
 OPTIONS = {
     "default": {},
@@ -305,7 +306,7 @@ def test_start_from_a_given_basis():
         ({"reflect": True, "tiling": "fixed"}, "goes with tiling='fresh'"),
         ({"c": np.ones(8)}, "pass tiling='fixed' or preset='paper'"),
         ({"c": np.ones(3), "preset": "paper"}, "one entry for each of the 8 items"),
-        ({"c": np.full(8, np.nan), "preset": "paper"}, "c must be finite"),
+        ({"c": np.full(8, np.nan), "preset": "paper"}, "c has NaN or infinity"),
         ({"init": [0, 1]}, "init must hold r = 3 items"),
         ({"init": [0, 1, 99]}, "item numbers from 0 to 7"),
     ],
@@ -326,3 +327,103 @@ def test_reflected_walks_of_tiny_matrices_end(r):
         A = np.random.default_rng(seed).normal(size=(r, r))
         samples = sample(ProjectionDPP(A), 3, method="zonotope", track=[[0]], rng=seed)
         assert samples.tracked == pytest.approx(1.0)
+
+
+# Objectives with ties
+
+
+def tied_costs(A):
+    return {
+        "zeros": np.zeros(A.shape[1]),
+        "a row": A[0],
+        "two values": np.arange(A.shape[1]) % 2.0,
+        "all alike": np.full(A.shape[1], 1e250),
+    }
+
+
+@pytest.mark.parametrize("long_steps", [False, True])
+@pytest.mark.parametrize("name", ["zeros", "a row", "two values", "all alike"])
+def test_law_when_the_objective_has_ties(name, long_steps):
+    target = ProjectionDPP.from_graph(nx.complete_graph(4))
+    c = tied_costs(target.A.toarray())[name]
+    sampler = hit_and_run.prepare(target, preset="paper", c=c)
+    sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
+    assert_law(draw_with(sampler, target, thin=20), target)
+
+
+@pytest.mark.parametrize("name", ["zeros", "a row"])
+def test_ties_that_are_not_broken_give_another_law(name, monkeypatch):
+    monkeypatch.setattr(costs, "PERTURBATION", 0.0)
+    target = ProjectionDPP.from_graph(nx.complete_graph(4))
+    sampler = hit_and_run.prepare(target, preset="paper", c=tied_costs(target.A.toarray())[name])
+    assert_not_law(draw_with(sampler, target, thin=20), target)
+
+
+def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
+    """A matrix made with default_rng(0), as many are, must not supply the costs of a trial run."""
+    A = np.random.default_rng(0).normal(size=(3, 150))
+    seen = []
+    start = hit_and_run.HitAndRun.start
+
+    def noted(self, rng, init):
+        state = start(self, rng, init)
+        seen.append(state["c"][:150])
+        return state
+
+    monkeypatch.setattr(hit_and_run.HitAndRun, "start", noted)
+    hit_and_run.prepare(ProjectionDPP(A), preset="paper")
+    assert seen
+    for c in seen:
+        rest = c - A.T @ np.linalg.lstsq(A.T, c)[0]
+        assert np.linalg.norm(rest) > 0.5 * np.linalg.norm(c)
+
+
+# Scale
+
+
+@pytest.mark.parametrize("options", ["default", "paper", "fresh metropolis", "full base measure"])
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_law_at_any_scale_of_the_matrix(scale, options):
+    A, q = cases.matrices()["weighted"]
+    target = ProjectionDPP(A * scale, weights=q)
+    assert_law(draw(target, thin=15, **OPTIONS[options]).subsets, ProjectionDPP(A, weights=q))
+
+
+def test_a_window_of_isotropic_directions_is_in_units_of_the_matrix():
+    A = cases.matrices()["gaussian"][0]
+    plain = hit_and_run.prepare(ProjectionDPP(A), directions="isotropic", window=0.5)
+    large = hit_and_run.prepare(ProjectionDPP(8 * A), directions="isotropic", window=4.0)
+    assert plain.rule.window * plain.rule.factor == pytest.approx(
+        large.rule.window * large.rule.factor
+    )
+
+
+@pytest.mark.parametrize("options", ["default", "paper", "fresh metropolis", "reflected"])
+@pytest.mark.parametrize(("power", "base_measure"), [(2.0, "sqrt"), (1.0, "full")])
+def test_law_when_weights_undo_lengths_of_any_size(power, base_measure, options):
+    """Column j times s and weight j times s^-p, s from 1e-100 to 1e100: the law stays as it is."""
+    A = cases.matrices()["gaussian"][0]
+    s = 10.0 ** np.linspace(-100, 100, A.shape[1])
+    target = VolumeSampling(A * s, power=power, weights=s**-power)
+    samples = draw(target, thin=15, base_measure=base_measure, **OPTIONS[options])
+    assert_law(samples.subsets, VolumeSampling(A, power=power))
+
+
+@pytest.mark.parametrize("base_measure", ["sqrt", "full"])
+@pytest.mark.parametrize("options", ["default", "paper", "fresh metropolis"])
+def test_tiny_columns_are_left_at_once(options, base_measure):
+    """Volumes and densities of tiles from 1e-870 to 1 neither overflow nor underflow."""
+    A, q = cases.matrices()["weighted"]
+    target = ProjectionDPP(A * 10.0 ** -np.array([0, 0, 0, 0, 0, 150, 250, 290]), weights=q)
+    start = {"init": [5, 6, 7], "base_measure": base_measure}
+    samples = draw(target, thin=15, **start, **OPTIONS[options])
+    assert_law(samples.subsets, ProjectionDPP(A[:, :5], weights=q[:5]))
+
+
+def test_columns_without_numerical_rank_are_refused():
+    A = cases.matrices()["gaussian"][0]
+    s = 10.0 ** np.linspace(-100, 100, A.shape[1])
+    target = VolumeSampling(A * s, weights=1 / s)
+    with pytest.raises(ValueError, match=r"numerical rank is .*; use the other base_measure"):
+        hit_and_run.prepare(target)
+    assert_law(draw(target, base_measure="full").subsets, VolumeSampling(A))

@@ -16,7 +16,7 @@ from zonodpp.matrices.gram import DenseGram, RankError, factorise
 from zonodpp.samplers import exact
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope.pivots import LARGE, REFRESH, Scratch, Tile, empty_tile, pivot, scratch_for
-from zonodpp.zonotope.products import Engine, make_engine, tableau_column
+from zonodpp.zonotope.products import Engine, make_engine, tableau_column, unit_vectors
 
 PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
 EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
@@ -45,7 +45,7 @@ def lewis_position(A: Any) -> Position:
     for _ in range(200):
         X = gram.W @ X
         log_scale += gram.logdet / 2
-        w = np.linalg.norm(X, axis=0)
+        w = unit_vectors(X)[1]
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
@@ -63,11 +63,10 @@ def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
     X = matrix.toarray() if sp.issparse(matrix) else matrix
     exponents = np.frexp(np.abs(X).max(axis=1))[1]
     X = np.ldexp(X, -exponents[:, None])
-    lengths = np.linalg.norm(X, axis=0)
-    items = np.flatnonzero(lengths)
+    items = np.flatnonzero(np.any(X, axis=0))
     X = X[:, items]
     try:
-        gram = factorise(X, 1.0 / lengths[items])
+        gram = factorise(unit_vectors(X)[0], None)
     except RankError as error:
         raise ValueError(
             f"A has numerical rank {error.rank} but {X.shape[0]} rows: its zonotope is flat and "

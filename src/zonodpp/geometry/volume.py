@@ -27,8 +27,9 @@ import numpy as np
 
 from zonodpp._jit import announce_compilation
 from zonodpp.geometry.annealing import Annealed, lewis_position, log_mean, read_columns
-from zonodpp.inputs import as_count, as_positive
+from zonodpp.inputs import as_count, as_positive, spawn
 from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.zonotope.products import unit_vectors
 
 MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
@@ -85,8 +86,8 @@ def exact_volume(A: Any) -> VolumeEstimate:
             f"the exact volume goes through subsets of {r} of {n} columns: {MOST_BASES:,} at most, "
             f"but there are {count:.3g}; use method='estimate'"
         )
-    lengths = np.linalg.norm(X, axis=0)
-    units, log_lengths = (X / lengths).T, np.log(lengths)
+    units, lengths = unit_vectors(X)
+    units, log_lengths = units.T, np.log(lengths)
     subsets = combinations(range(n), r)
     step = max(1, 2**20 // r**2)
     log_value = -np.inf
@@ -162,7 +163,7 @@ def estimate_volume(
     rel_error = as_positive(rel_error, "rel_error")
     limit = max_draws if draws is None else draws
     most = as_count(limit, "max_draws" if draws is None else "draws", 2)
-    rng = np.random.default_rng(rng)
+    [rng] = spawn(rng, purpose="volume")
     with announce_compilation():
         annealed = Annealed(A, moves, rng)
         logs = annealed.draw(min(FIRST, most) if draws is None else most, rng)[1]
@@ -245,7 +246,7 @@ def independent_bases(
     size = as_count(size, "size", 1)
     thin = as_count(thin, "thin", 1)
     burn_in = as_count(burn_in, "burn_in", 0)
-    rng = np.random.default_rng(rng)
+    [rng] = spawn(rng, purpose="bases")
     with announce_compilation():
         annealed = Annealed(A, None, rng)
         bases, logs = annealed.draw(1 + burn_in + size * thin, rng)

@@ -7,23 +7,21 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import announce_compilation
 from zonodpp.geometry.pieces import Tile, Walk
 from zonodpp.geometry.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
-from zonodpp.inputs import as_count, check_finite, one_of
+from zonodpp.inputs import as_count, check_finite, one_of, spawn
 from zonodpp.matrices.columns import Floats
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import solve_chord
+from zonodpp.zonotope.costs import as_costs, unit_costs
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE, LOST
-from zonodpp.zonotope.oracles import GlpkOracle, HighsOracle
 from zonodpp.zonotope.pivots import Tile as EngineTile
 from zonodpp.zonotope.pivots import copy_of, scratch_for
-from zonodpp.zonotope.products import unit_costs
 from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
 from zonodpp.zonotope.traverse import traverse
 
@@ -38,11 +36,11 @@ class Zonotope:
     A : (r, n) array_like or scipy.sparse matrix
         Generators are columns. Full row rank.
     c : (n,) array_like, optional
-        The objective that fixes the tiling (Proposition 1 of the paper). Default: Gaussian.
+        The objective that fixes the tiling (Proposition 1 of the paper). Ties, which would leave
+        no tiling, are broken by a perturbation of relative size 1e-9, the same each time. Default:
+        the length of each column times a Gaussian number.
     rng : seed or Generator, optional
         For the default c.
-    solver : {"native", "highs", "glpk"}
-        Who solves the linear programs: this package, or HiGHS or GLPK as oracles.
 
     Examples
     --------
@@ -60,36 +58,23 @@ class Zonotope:
     array([1, 3])
     """
 
-    def __init__(
-        self, A: Any, *, c: ArrayLike | None = None, rng: Any = None, solver: str = "native"
-    ) -> None:
+    def __init__(self, A: Any, *, c: ArrayLike | None = None, rng: Any = None) -> None:
         target = VolumeSampling(A)  # checks A
         self.A = target.A
         self.r, self.n = target.r, target.n
-        self.solver = one_of(solver, "solver", ("native", "highs", "glpk"))
-        if c is None:
-            costs = np.random.default_rng(rng).standard_normal(self.n)
-        else:
-            costs = np.array(c, dtype=np.float64)
-            if costs.shape != (self.n,):
-                raise ValueError(f"c must have one entry for each of the {self.n} columns")
-            check_finite(costs, "c")
-        self.c = costs
         self._frame = frame_of(self.A, None)
-        self._first = any_basis(self._frame.engine)
-        self._oracle: Any = None
-        if solver == "highs":
-            self._oracle = HighsOracle(self.A, self.c)
-        elif solver == "glpk":
-            self._oracle = GlpkOracle(self.A, self.c)
+        engine = self._frame.engine
+        self._first = any_basis(engine)
+        if c is None:
+            [generator] = spawn(rng, purpose="tiling")
+            self._costs = generator.standard_normal(self.n)  # for unit columns
+            self.c = self._costs * engine.lengths
+        else:
+            self.c = as_costs(c, self.n)
+            self._costs = unit_costs(self.c, engine)
 
     def __repr__(self) -> str:
-        return f"Zonotope(r={self.r}, n={self.n}, solver={self.solver!r})"
-
-    @property
-    def _costs(self) -> Floats:
-        """The costs c for unit columns: y_j in [0, 1] becomes l_j y_j in [0, l_j]."""
-        return unit_costs(self.c, self._frame.engine)
+        return f"Zonotope(r={self.r}, n={self.n})"
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         point = np.asarray(x, dtype=np.float64)
@@ -98,9 +83,16 @@ class Zonotope:
         check_finite(point, name)
         return point
 
-    def _find(self, x: Floats) -> EngineTile:
-        with announce_compilation():
-            return find_tile(self._frame.engine, self._frame.M @ x, self._costs, self._first)
+    def _find(self, point: Floats) -> EngineTile:
+        """Return the tile that holds a point, or raise OutsideError."""
+        x = self._frame.map(point)
+        if not np.all(np.isfinite(x)):
+            raise _outside(point)
+        try:
+            with announce_compilation():
+                return find_tile(self._frame.engine, x, self._costs, self._first)
+        except OutsideError:
+            raise _outside(point) from None
 
     def contains(self, x: ArrayLike) -> bool:
         """Tell whether x lies in the zonotope (phase one of the simplex method).
@@ -111,11 +103,8 @@ class Zonotope:
         >>> Zonotope([[1, 0], [0, 1]], rng=0).contains([0.5, 1.5])
         False
         """
-        point = self._point(x, "x")
-        if self._oracle is not None:
-            return self._oracle.solve(point) is not None
         try:
-            self._find(point)
+            self._find(self._point(x, "x"))
         except OutsideError:
             return False
         return True
@@ -130,26 +119,10 @@ class Zonotope:
         >>> tile.basis, tile.at_upper
         (array([1, 2]), array([], dtype=int64))
         """
-        point = self._point(x, "x")
-        if self._oracle is not None:
-            return self._tile_of_solution(point, self._oracle.solve(point))
-        try:
-            tile = self._find(point)
-        except OutsideError:
-            raise _outside(point) from None
+        tile = self._find(self._point(x, "x"))
         order = np.argsort(tile.basis)
         coordinates = np.clip((tile.u / tile.reach)[order], 0.0, 1.0)
         return Tile(tile.basis[order], np.flatnonzero(tile.side < 0), coordinates)
-
-    def _tile_of_solution(self, x: Floats, y: Floats | None) -> Tile:
-        """Read the tile off an optimal vertex: the basis are the entries inside ]0, 1[."""
-        if y is None:
-            raise _outside(x)
-        inside = np.minimum(y, 1 - y)
-        basis = np.sort(np.argsort(-inside, kind="stable")[: self.r])
-        rest = np.ones(self.n, dtype=bool)
-        rest[basis] = False
-        return Tile(basis, np.flatnonzero(rest & (y > 0.5)), np.clip(y[basis], 0.0, 1.0))
 
     def chord(self, x: ArrayLike, d: ArrayLike) -> tuple[float, float]:
         """Return (alpha_min, alpha_max) between which x + alpha d is inside: equation 11, two LPs.
@@ -160,27 +133,16 @@ class Zonotope:
         >>> Zonotope([[1, 0], [0, 1]], rng=0).chord([0.25, 0.5], [1, 0])
         (-0.25, 0.75)
         """
-        point, direction = self._line(x, d)
-        size = float(np.abs(direction).max())
-        low, high = self._unit_chord(point, direction / size)
-        return float(low / size), float(high / size)
-
-    def _unit_chord(self, point: Floats, direction: Floats) -> tuple[float, float]:
-        """Return the two ends for a direction with entries up to one."""
-        if self._oracle is not None:
-            return self._oracle.chord(point, direction)  # type: ignore[no-any-return]
+        point, along, exponent = self._line(x, d)
+        at = self._frame.map(point)
+        if not np.all(np.isfinite(at)):
+            raise _outside(point)
         engine, ellipsoid = self._frame.engine, self._frame.ellipsoid
         tile = tile_from_basis(engine, self._first, self._costs)
-        scratch = scratch_for(self.r, self.n)
+        tolerance = FEASIBLE * float(engine.lengths.max())
         with announce_compilation():
             low, high, pivots = solve_chord(
-                engine,
-                ellipsoid,
-                tile,
-                self._frame.M @ point,
-                self._frame.M @ direction,
-                FEASIBLE * float(engine.lengths.max()),
-                scratch,
+                engine, ellipsoid, tile, at, along, tolerance, scratch_for(self.r, self.n)
             )
         if pivots < 0 or not low <= 0.0 <= high:
             if not self.contains(point):
@@ -190,7 +152,8 @@ class Zonotope:
                     f"rounding hides the ends of the line through x = {point}; scale the rows of A"
                 )
             low, high = min(low, 0.0), max(high, 0.0)
-        return low, high
+        low, high = _rescaled(np.array([low, high]), exponent)
+        return float(low), float(high)
 
     def walk(self, x: ArrayLike, d: ArrayLike) -> Walk:
         """Return every tile along the line x + alpha d, with its length and log volume.
@@ -206,30 +169,27 @@ class Zonotope:
                [1, 2],
                [0, 2]])
         """
-        point, direction = self._line(x, d)
-        try:
-            tile = self._find(point)
-        except OutsideError:
-            raise _outside(point) from None
-        engine, along = self._frame.engine, self._frame.M @ direction
-        block = self.A[:, tile.basis]
-        block = block.toarray() if sp.issparse(block) else block
-        log_volume = float(np.linalg.slogdet(block)[1])
+        point, along, exponent = self._line(x, d)
+        engine, tile = self._frame.engine, self._find(point)
+        log_volume = self._frame.log_volume(tile.basis)
         back = copy_of(tile)
         ahead_ends, ahead_bases, ahead_logs = traverse(engine, tile, along, log_volume)
         back_ends, back_bases, back_logs = traverse(engine, back, -along, log_volume)
         # Both walks start in the tile of x: it is one piece, not two.
         return Walk(
-            breaks=np.concatenate([-back_ends[::-1], ahead_ends]),
+            breaks=_rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
             bases=np.concatenate([back_bases[:0:-1], ahead_bases]),
             log_volumes=np.concatenate([back_logs[:0:-1], ahead_logs]),
         )
 
-    def _line(self, x: ArrayLike, d: ArrayLike) -> tuple[Floats, Floats]:
+    def _line(self, x: ArrayLike, d: ArrayLike) -> tuple[Floats, Floats, int]:
+        """Return x, and M d / 2**exponent with entries of about size one, and the exponent."""
         direction = self._point(d, "d")
         if not direction.any():
             raise ValueError("d must not be zero: it is the direction of a line")
-        return self._point(x, "x"), direction
+        sizes = np.frexp(direction)[1] - self._frame.heights
+        exponent = int(sizes[direction != 0].max())
+        return self._point(x, "x"), self._frame.map(direction, exponent), exponent
 
     def tiles(self) -> list[Tile]:
         """Return the whole tiling, one tile for each basis (small cases).
@@ -323,7 +283,7 @@ class Zonotope:
         (100, 2)
         """
         size = as_count(size, "size", 1)
-        generator = np.random.default_rng(rng)
+        [generator] = spawn(rng, purpose="points")
         if one_of(method, "method", ("independence", "hit-and-run")) == "hit-and-run":
             steps = as_count(self.r if thin is None else thin, "thin", 1)
             burn_in = 10 * self.r
@@ -332,6 +292,19 @@ class Zonotope:
             raise ValueError("thin is for method='hit-and-run'")
         bases = independent_bases(self.A, size, generator)[0]
         return points_in_tiles(self._frame, bases, self._costs, generator)
+
+
+def _rescaled(alphas: Floats, exponent: int) -> Floats:
+    """Return values of alpha for d, given those for d / 2**exponent."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(alphas, -exponent)
+        length = np.ldexp(np.abs(found).max(), exponent)
+    if length != np.abs(alphas).max():
+        raise ValueError(
+            f"d is too {'short' if exponent < 0 else 'long'} for this zonotope: the ends of the "
+            f"line, as multiples of d, are beyond floating-point numbers; divide d by 2**{exponent}"
+        )
+    return np.asarray(found)
 
 
 def _outside(x: Floats) -> ValueError:

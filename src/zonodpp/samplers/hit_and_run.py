@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.inputs import as_flag, as_items, as_positive, one_of
-from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.inputs import as_flag, as_items, as_positive, one_of, spawn
+from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.gram import RankError
 from zonodpp.samplers import State
-from zonodpp.samplers.lines import COUNTERS, LOST_TILES, TILES, Rule, Watch, Work
+from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_line import run_by_walk
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import Ellipsoid
+from zonodpp.zonotope.costs import as_costs, unit_costs
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
-from zonodpp.zonotope.products import Engine, filled_up, unit_columns, unit_costs
+from zonodpp.zonotope.products import Engine, filled_up, unit_columns
 from zonodpp.zonotope.start import (
     any_basis,
     bare_tile,
@@ -177,7 +179,8 @@ def prepare(
     base_measure : {"sqrt", "full"}
         Scale column i of the zonotope by sqrt(q_i) or by q_i (the paper's section 3.4).
     c : (n,) array_like, optional
-        The linear objective of a fixed tiling. Default: Gaussian, drawn once for each chain.
+        The linear objective of a fixed tiling. Ties, which would leave no tiling, are broken by a
+        perturbation of relative size 1e-9. Default: Gaussian, drawn once for each chain.
     preset : {"paper"}, optional
         Algorithm 5 as published: metropolis, isotropic, fixed.
     reflect : bool, optional
@@ -204,15 +207,29 @@ def prepare(
     elif reflect and window == np.inf:
         raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
 
-    q = np.ones(target.n) if target.weights is None else target.weights / target.weights.max()
+    q = np.ones(target.n) if target.weights is None else target.weights
     s = np.sqrt(q) if base_measure == "sqrt" else q
-    frame = frame_of(target.A, s)
-    costs = _costs(c, frame.engine)
+    try:
+        frame = frame_of(target.A, s)
+    except RankError as error:
+        raise ValueError(
+            f"with base_measure={base_measure!r} the columns of the zonotope differ so much in "
+            f"length that their numerical rank is {error.rank}, not r = {target.r}; use the other "
+            "base_measure, or method='exact'"
+        ) from None
+    costs = None if c is None else unit_costs(as_costs(c, target.n), frame.engine)
     engine = filled_up(frame.engine)
-    factor = np.linalg.inv(frame.whitener) if directions == "whitened" else frame.M
+    unit = 0  # directions are in units of 2**unit
+    if directions == "whitened":
+        factor = np.linalg.inv(frame.whitener)
+    else:
+        unit = int(frame.heights.min())
+        factor = np.ldexp(frame.W, unit - frame.heights)
+    mass, level = _masses(engine, q, s, target.power)
     rule = Rule(
         factor=frozen(np.tril(factor)),
-        mass=frozen(_masses(engine, q, s, target.power)),
+        mass=frozen(mass),
+        level=frozen(level, np.int64),
         exponent=target.power - 1.0,
         window=np.inf,
         tolerance=FEASIBLE * float(engine.lengths.max()),
@@ -232,32 +249,24 @@ def prepare(
     if window is not None:
         if window != np.inf:
             window = as_positive(window, "window")
-        return replace(sampler, rule=rule._replace(window=float(window)))
+        return replace(sampler, rule=rule._replace(window=float(np.ldexp(window, -unit))))
     if line == "metropolis" and tiling == "fixed":
         return replace(sampler, rule=rule._replace(long_steps=long_steps_are_cheaper(sampler)))
     return replace(sampler, rule=rule._replace(window=default_window(sampler)))
 
 
-def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> Floats:
-    """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j."""
-    usable = engine.lengths > 0
-    mass = np.ones(usable.size)
-    q, s = q[usable[: q.size]], s[usable[: s.size]]
-    norms = engine.lengths[usable] / s
-    mass[usable] = (norms / norms.max()) ** (power - 1.0) * q / s
-    return mass
+def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> tuple[Floats, Integers]:
+    """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j.
 
-
-def _costs(c: Any, engine: Engine) -> Floats | None:
-    """Check a user's costs; return them for unit columns."""
-    if c is None:
-        return None
-    costs = np.asarray(c, dtype=np.float64)
-    if costs.shape != engine.lengths.shape:
-        raise ValueError(f"c must have one entry for each of the {engine.lengths.size} items")
-    if not np.all(np.isfinite(costs)):
-        raise ValueError("c must be finite")
-    return unit_costs(costs, engine)
+    It may lie beyond floating-point numbers and is returned as mass * HUGE**level.
+    """
+    logs = np.zeros(engine.lengths.size)
+    usable = np.flatnonzero(engine.lengths)
+    log_s = np.log(s[usable])
+    logs[usable] = (power - 1.0) * (np.log(engine.lengths[usable]) - log_s)
+    logs[usable] += np.log(q[usable]) - log_s
+    level = np.round((logs - logs.max()) / np.log(HUGE))
+    return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
 
 
 def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
@@ -314,7 +323,7 @@ def _pilot(sampler: HitAndRun, **changes: Any) -> float:
     Counts, not seconds: the same options mean the same draws on every machine.
     """
     trial = replace(sampler, rule=sampler.rule._replace(**changes))
-    rng = np.random.default_rng(0)
+    [rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
     state = trial.start(rng, None)
     subsets = np.empty((PILOT_STEPS, len(sampler.rule.factor)), np.int32)
     trial.advance(state, rng, subsets, np.zeros((PILOT_STEPS, trial.tracker.size)), 1)

@@ -13,6 +13,7 @@ from zonodpp._jit import lean, spliced
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
+    HUGE,
     MOVED,
     STEPS,
     TILES,
@@ -93,7 +94,9 @@ def step_long(
     counts[TILES] += pivots + more
     log_ratio *= rule.exponent
     for p in range(r):
-        log_ratio += np.log(rule.mass[chosen.basis[p]] / rule.mass[tile.basis[p]])
+        new, old = chosen.basis[p], tile.basis[p]
+        log_ratio += np.log(rule.mass[new]) - np.log(rule.mass[old])
+        log_ratio += np.log(HUGE) * (rule.level[new] - rule.level[old])
     chance = np.exp(min(0.0, log_ratio))
     look(watch, chosen, work.inside)
     for s in range(sets):

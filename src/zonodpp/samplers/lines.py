@@ -24,6 +24,8 @@ COUNTERS = (
     "lost tiles",
 )
 STEPS, ACCEPTED, MOVED, TILES, REFACTORISATIONS, DRIFTS, LOST_TILES = range(7)
+# Densities may overflow. They are kept as density * HUGE**level, 1 / ROOT <= density <= ROOT.
+HUGE, ROOT = 1e100, 1e50
 DRIFT = 1e-9  # an error of T beyond this is counted as drift when T is computed anew
 
 
@@ -31,7 +33,8 @@ class Rule(NamedTuple):
     """What a step does."""
 
     factor: Floats  # (r, r) lower triangular: directions are factor z, z on the unit sphere
-    mass: Floats  # (n,) the density of a tile is |det E_B|**exponent * prod of mass over B
+    mass: Floats  # (n,) the density of a tile is |det E_B|**exponent times the product over B of
+    level: Integers  # (n,) mass * HUGE**level
     exponent: float
     window: float
     tolerance: float

@@ -74,7 +74,7 @@ def hit_and_run_points(
                 rng, engine, frame.ellipsoid, factor, tile, line, *work, steps, kept, scratch
             ):
                 raise ArithmeticError("a chord could not be found: A is close to singular")
-    return np.asarray(np.linalg.solve(frame.M, points.T).T)
+    return frame.map_back(points)
 
 
 def points_in_tiles(frame: Frame, bases: Integers, c: Floats, rng: np.random.Generator) -> Floats:
@@ -87,4 +87,4 @@ def points_in_tiles(frame: Frame, bases: Integers, c: Floats, rng: np.random.Gen
         rest = np.where(tile.side < 0, engine.lengths, 0.0)
         rest[basis] = rng.random(len(basis)) * engine.lengths[basis]
         points[k] = unit @ rest
-    return np.asarray(np.linalg.solve(frame.M, points.T).T)
+    return frame.map_back(points)

@@ -14,7 +14,9 @@ from zonodpp._jit import inlined, lean, spliced
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
+    HUGE,
     MOVED,
+    ROOT,
     STEPS,
     TILES,
     Rule,
@@ -39,7 +41,6 @@ from zonodpp.zonotope.pivots import (
 )
 from zonodpp.zonotope.products import Engine
 
-HUGE = 1e100
 ENDLESS = 10_000_000  # more tiles than any line has that fits into a lifetime
 
 
@@ -160,7 +161,11 @@ def walk_line(
             weight = length
             here = length
             if rule.gibbs:
-                weight = length * density if level == top else 0.0
+                weight = 0.0  # more than one level below the top nothing counts
+                if level == top:
+                    weight = length * density
+                elif level == top - 1:
+                    weight = length * (density / HUGE)
                 here = weight
             elif level < 0:
                 here = 0.0
@@ -205,10 +210,11 @@ def walk_line(
             elif rule.exponent != 0.0:
                 factor *= size**rule.exponent
             density *= factor
-            if density > HUGE:
+            level += rule.level[entered] - rule.level[left]
+            while density > ROOT:
                 density /= HUGE
                 level += 1
-            elif density < 1.0 / HUGE:
+            while density < 1.0 / ROOT:
                 density *= HUGE
                 level -= 1
             if watch.watched[left] or watch.watched[entered]:

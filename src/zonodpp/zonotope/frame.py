@@ -1,7 +1,8 @@
-"""Coordinates in which to compute: those of A when they are sound, else equilibrated or whitened.
+"""Coordinates in which to compute: rows of A of about size one, whitened if nearly dependent.
 
 Z(MA) = M Z(A), and tiles, chords and laws go along. So a row in odd units, or rows that are nearly
-dependent, need not spoil the arithmetic.
+dependent, need not spoil the arithmetic. M = W D, where D is diagonal with powers of two, which
+change no digit, and W is the identity or the whitening of D A.
 """
 
 from __future__ import annotations
@@ -9,41 +10,74 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.gram import column_chunks, factorise
 from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
-from zonodpp.zonotope.products import Engine, make_engine
+from zonodpp.zonotope.products import Engine, make_engine, rounding_of, unit_columns
 
-UNEVEN = 1e3  # rows whose lengths differ by more are brought to one length
+NONE = -(2**20)  # the exponent of zero: below all others
 
 
 class Frame(NamedTuple):
     """The zonotope of the columns s_j a_j, computed with as Z(M A S)."""
 
     engine: Engine
-    M: Floats  # (r, r) lower triangular
+    heights: Integers  # (r,) D = diag(2**-heights)
+    W: Floats  # (r, r) lower triangular
     whitener: Floats  # (r, r) lower triangular: whitener M A S has orthonormal rows
     ellipsoid: Ellipsoid
 
+    def map(self, vector: Floats, exponent: int = 0) -> Floats:
+        """Return M v / 2**exponent; not finite if that is beyond floating-point numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.W @ np.ldexp(vector, -self.heights - exponent))
+
+    def map_back(self, points: Floats) -> Floats:
+        """Return M^{-1} x for each row x."""
+        rows = scipy.linalg.solve_triangular(self.W, points.T, lower=True)
+        return np.asarray(np.ldexp(rows.T, self.heights))
+
+    def log_volume(self, basis: Integers) -> float:
+        """Return log |det (A S)_B|."""
+        unit = unit_columns(self.engine)[:, basis]
+        log_det = np.linalg.slogdet(unit.toarray() if sp.issparse(unit) else unit)[1]
+        log_det += np.log(self.engine.lengths[basis]).sum() + self.heights.sum() * np.log(2.0)
+        return float(log_det - np.log(np.abs(np.diagonal(self.W))).sum())
+
 
 def frame_of(A: Any, scale: Floats | None) -> Frame:
-    """Choose M: the identity, a diagonal, or the whitening of a nearly dependent A."""
-    gram = factorise(A, scale, check_rank=False)
-    r = A.shape[0]
+    """Choose M for the columns s_j a_j; raise RankError if they are numerically dependent."""
+    X, heights = _even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
+    blur = rounding_of(X, np.ones(X.shape[1]))
+    gram = factorise(X, None)
+    W, whitener = np.eye(len(heights)), np.tril(gram.W)
     if not gram.well_conditioned:
-        M = np.tril(gram.W)
-        A = np.concatenate([M @ chunk for _, chunk in column_chunks(A, None)], axis=1)
-    else:
-        if sp.issparse(A):
-            norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-        else:
-            norms = np.linalg.norm(A, axis=1)
-        M = np.eye(r)
-        if norms.max() > UNEVEN * norms.min():
-            M = np.diag(1.0 / norms)
-            A = sp.diags_array(1.0 / norms) @ A if sp.issparse(A) else A / norms[:, None]
-    engine = make_engine(A, scale)
-    whitener = np.tril(gram.W @ np.linalg.inv(M))
-    return Frame(engine, frozen(M), frozen(whitener), ellipsoid_of(engine, whitener))
+        W, whitener = whitener, W
+        X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
+    engine = make_engine(X, None)._replace(blur=frozen(np.abs(W) @ blur))
+    return Frame(engine, heights, frozen(W), frozen(whitener), ellipsoid_of(engine, whitener))
+
+
+def _even_rows(A: Any, scale: Floats) -> tuple[Any, Integers]:
+    """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
+
+    Exponents are added up before anything is multiplied, so that no product overflows.
+    """
+    mantissas, exponents = np.frexp(scale)
+    if not sp.issparse(A):
+        products = A * mantissas
+        sizes = np.frexp(products)[1] + exponents
+        heights = np.where(products == 0, NONE, sizes).max(axis=1)
+        return np.ldexp(products, exponents - heights[:, None]), heights
+    X = sp.csc_array(A, copy=True)
+    counts = np.diff(X.indptr)
+    exponents = np.repeat(exponents, counts)
+    X.data = X.data * np.repeat(mantissas, counts)
+    sizes = np.where(X.data == 0, NONE, np.frexp(X.data)[1] + exponents)
+    heights = np.full(A.shape[0], NONE)
+    np.maximum.at(heights, X.indices, sizes)
+    X.data = np.ldexp(X.data, exponents - heights[X.indices])
+    return X, heights

@@ -40,16 +40,16 @@ def locate(engine: Engine, tile: Tile, x: Floats, scratch: Scratch) -> None:
 
 
 @spliced
-def breakpoint(engine: Engine, scratch: Scratch, slope: float) -> int:
+def breakpoint(engine: Engine, scratch: Scratch, slope: float, noise: float) -> int:
     """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
 
     Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
     the smallest ratios are taken one by one, which is a vectorised pass each; when that goes on for
     long, the rest is a weighted selection, done by partitioning without branches. Returns k, or -1
-    if the objective rises for ever. Ratios of passed items are lost.
+    if the objective rises for ever. A slope that is left at the end and is not above ``noise`` is a
+    rounding error. Ratios of passed items are lost.
     """
     row, ratio, order, lengths = scratch.row, scratch.ratio, scratch.order, engine.lengths
-    noise = 1e-9 * slope
     low = 0
     while low < ONE_BY_ONE:
         j = first_minimum(scratch.bits)
@@ -132,9 +132,12 @@ def settle(
         if p < 0:
             return count, log_det
         ratios(engine, tile, p, upward, scratch)
-        passed = breakpoint(engine, scratch, slope)
+        noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
+        for i in range(r):
+            noise += abs(T[p, i]) * engine.blur[i]
+        passed = breakpoint(engine, scratch, slope, noise)
         if passed < 0:
-            if slope > 1e3 * tolerance:
+            if slope > noise:
                 return OUTSIDE, 0.0
             u[p] = reach[p] if upward > 0.0 else 0.0  # on the boundary, up to rounding
             continue

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from zonodpp._jit import VECTOR, inlined
 from zonodpp.matrices.columns import Columns, Floats, columns_of, frozen
 
+ROUNDING = 16 * np.finfo(float).eps  # of a sum, relative to the sum of its terms' sizes
 SPARSE_COST = 10  # a gathered non-zero takes as long as this many entries of a vectorised row
 
 
@@ -23,26 +24,49 @@ class Engine(NamedTuple):
     rows: Floats  # (r, n), unit columns e_j; (r, 0) if sparse
     columns: Columns  # the same by columns, sparse if A is
     lengths: Floats  # (n,)
+    blur: Floats  # (r,) rounding errors that the coordinates of a point A y may have
 
 
 def make_engine(A: Any, scale: Floats | None) -> Engine:
     """Split the columns s_j a_j into unit vectors and lengths; zero columns stay zero."""
-    if sp.issparse(A):
-        A = A.tocsc()
-        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).ravel())
-    else:
-        norms = np.linalg.norm(A, axis=0)
+    unit, norms = unit_vectors(A)
     lengths = norms if scale is None else norms * scale
-    factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=lengths > 0)
-    if not sp.issparse(A):
-        return Engine(frozen(A * factors), columns_of(A * factors), frozen(lengths))
-    unit = (A @ sp.diags_array(factors)).tocsc()
+    blur = frozen(rounding_of(unit, lengths))
+    present = (lengths > 0).astype(np.float64)  # a column of weight zero becomes zero, too
+    if not sp.issparse(unit):
+        unit = unit * present
+        return Engine(frozen(unit), columns_of(unit), frozen(lengths), blur)
+    unit = (unit @ sp.diags_array(present)).tocsc()
     unit.eliminate_zeros()
     # Columns stay sparse in any case; rows of a small A are faster as plain vectors.
     rows = np.empty((A.shape[0], 0))
     if unit.nnz * SPARSE_COST > A.shape[0] * A.shape[1]:
         rows = unit.toarray()
-    return Engine(frozen(rows), columns_of(unit), frozen(lengths))
+    return Engine(frozen(rows), columns_of(unit), frozen(lengths), blur)
+
+
+def unit_vectors(A: Any) -> tuple[Any, Floats]:
+    """Split columns into unit vectors and lengths, without squares that overflow or underflow.
+
+    Powers of two bring the largest entry of each column close to one and change no digit.
+    """
+    sizes = abs(A).max(axis=0)
+    exponents = np.frexp(sizes.toarray().ravel() if sp.issparse(A) else sizes)[1]
+    if sp.issparse(A):
+        unit = sp.csc_array(A, copy=True)
+        unit.data = np.ldexp(unit.data, -np.repeat(exponents, np.diff(unit.indptr)))
+        norms = np.sqrt(np.asarray(unit.multiply(unit).sum(axis=0)).ravel())
+    else:
+        unit = np.ldexp(A, -exponents)
+        norms = np.linalg.norm(unit, axis=0)
+    factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    unit = unit @ sp.diags_array(factors) if sp.issparse(A) else unit * factors
+    return unit, np.ldexp(norms, exponents)
+
+
+def rounding_of(A: Any, factors: Floats) -> Floats:
+    """Bound the rounding errors of the coordinates of a point A y, 0 <= y <= factors."""
+    return ROUNDING * np.asarray(abs(A) @ factors)
 
 
 def filled_up(engine: Engine) -> Engine:
@@ -60,13 +84,7 @@ def filled_up(engine: Engine) -> Engine:
         columns = columns._replace(indptr=frozen(indptr, np.int64))
     rows = np.concatenate([engine.rows, np.zeros((r, missing))], axis=1)
     lengths = np.concatenate([engine.lengths, np.zeros(missing)])
-    return Engine(frozen(rows), columns, frozen(lengths))
-
-
-def unit_costs(c: Floats, engine: Engine) -> Floats:
-    """Return costs for unit columns: c_j y_j with y_j in [0, 1] is (c_j / l_j) (l_j y_j)."""
-    lengths = engine.lengths
-    return np.divide(c, lengths, out=np.array(c, dtype=np.float64), where=lengths > 0)
+    return Engine(frozen(rows), columns, frozen(lengths), engine.blur)
 
 
 def unit_columns(engine: Engine) -> Any:

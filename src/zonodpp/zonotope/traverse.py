@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import lean
+from zonodpp._jit import lean, spliced
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.zonotope.factor import refactorise, set_speed
 from zonodpp.zonotope.pivots import REFRESH, Scratch, Tile, cross, next_break, scratch_for
 from zonodpp.zonotope.products import Engine
+
+PARALLEL = 1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
+
+
+@spliced
+def stop_parallel(tile: Tile, d: Floats) -> None:
+    """Set to zero the speeds that are rounding errors: the line is parallel to the facet.
+
+    Such a speed would end a walk along the boundary at once, or carry it out of its facet.
+    """
+    T, v = tile.T, tile.v
+    r = v.shape[0]
+    length = 0.0
+    for i in range(r):
+        length += d[i] * d[i]
+    for p in range(r):
+        size = 0.0
+        for i in range(r):
+            size += T[p, i] * T[p, i]
+        if abs(v[p]) <= PARALLEL * np.sqrt(size) * np.sqrt(length):
+            v[p] = 0.0
 
 
 @lean
@@ -32,6 +53,7 @@ def fill_walk(
         for p in range(r):
             bases[k, p] = basis[p]
         log_volumes[k] = carry[1]
+        stop_parallel(tile, d)
         length, p = next_break(tile)
         carry[0] += length
         ends[k] = carry[0]
@@ -40,7 +62,8 @@ def fill_walk(
         size, left = cross(engine, tile, p, scratch)
         if size == 0.0:
             return k + 1
-        carry[1] += np.log(size * engine.lengths[basis[p]] / engine.lengths[left])
+        carry[1] += np.log(size)
+        carry[1] += np.log(engine.lengths[basis[p]]) - np.log(engine.lengths[left])
         if tile.age[0] >= REFRESH:
             refactorise(engine, tile, scratch)
             set_speed(tile, d)
