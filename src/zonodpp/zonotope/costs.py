@@ -20,6 +20,7 @@ from zonodpp.zonotope.products import Engine
 # Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
 # so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
+SHORTEST = 1e-200  # of columns' lengths: beyond it costs of unit columns would overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
 
 
@@ -40,5 +41,4 @@ def unit_costs(c: Floats, engine: Engine) -> Floats:
     exponent = np.frexp(np.abs(c).max())[1]
     noise = np.random.default_rng(SEED).standard_normal(c.size)
     costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
-    np.divide(costs, engine.lengths, out=costs, where=engine.lengths > 0)
-    return costs
+    return costs / np.maximum(engine.lengths, SHORTEST)
