@@ -129,8 +129,14 @@ def k10(rng=0):
     return ProjectionDPP.from_graph(graph, weight="w")
 
 
+def scaled_columns(sampler):
+    """Return the columns of A with weights, in the coordinates in which the chain computes."""
+    unit = hit_and_run.unit_columns(sampler.engine)
+    return (unit.toarray() if hasattr(unit, "toarray") else unit) * sampler.engine.lengths
+
+
 def trajectory(sampler, steps, rng=0):
-    """Yield (x, basis) after each step, in the coordinates of the scaled columns of A."""
+    """Yield (x, basis) after each step, in the coordinates of `scaled_columns`."""
     generator = np.random.default_rng(rng)
     state = sampler.start(generator, None)
     subset = np.empty((1, len(sampler.rule.factor)), np.int32)
@@ -151,11 +157,7 @@ def test_paper_tiles_are_those_of_highs(name, long_steps):
     c = np.random.default_rng(5).normal(size=target.n)
     sampler = hit_and_run.prepare(target, preset="paper", c=c)
     sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
-    scaled = (
-        target.A
-        if target.weights is None
-        else target.A * np.sqrt(target.weights / target.weights.max())
-    )
+    scaled = scaled_columns(sampler)[:, : target.n]
     oracle = HighsOracle(scaled, c)
     for x, basis in trajectory(sampler, 60):
         y = oracle.solve(x)
@@ -188,8 +190,8 @@ def test_a_lost_tile_is_found_again_and_counted():
     sampler = hit_and_run.prepare(target, preset="paper")
     rng = np.random.default_rng(0)
     state = sampler.start(rng, None)
-    y = rng.random(target.n)
-    state["x"][:] = target.A @ y  # somewhere else than the tile says
+    columns = scaled_columns(sampler)
+    state["x"][:] = columns @ rng.random(columns.shape[1])  # somewhere else than the tile says
     state["age"][0] = 10**6
     subsets = np.empty((5, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((5, 0)), 1)
