@@ -142,7 +142,7 @@ def grid(side, low, high):
 
 
 def test_a_large_grid_with_weights_that_lie_far_apart():
-    """Old: sums of r off by thousands. The chances of edges at one node tell single ones apart."""
+    """The sum of all probabilities is r, and single ones agree with another elimination."""
     target = grid(70, -12, 12)
     marginals = target.marginals()
     assert marginals.sum() == pytest.approx(target.r, rel=1e-12)

@@ -307,6 +307,7 @@ def best_method(target: Target) -> str:
         # NaN, for graphs too large to tell, means trees as well.
         if not cost.expected_steps(target) > cost.steps_of_exact(target.r):
             return "trees"
+        cost.announce_exact(target)
     return "exact"
 
 

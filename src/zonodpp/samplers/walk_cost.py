@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -53,6 +54,17 @@ def expected_steps(target: VolumeSampling) -> float:
 def steps_of_exact(r: int) -> float:
     """Return how many steps of the walk take as long as one draw of the exact sampler."""
     return r**3 / 60 + 10 * r
+
+
+def announce_exact(target: VolumeSampling) -> None:
+    """Warn, if it takes long, that draws are left to the exact sampler."""
+    if steps_of_exact(target.r) > MANY_STEPS:
+        warnings.warn(
+            f"edge weights trap the random walk ({expected_steps(target):.0e} steps a tree), so "
+            f"method='exact' is used; on a graph of {target.r + 1:,} nodes it takes minutes to "
+            f"prepare, and then about {steps_of_exact(target.r) / PACE:,.0f} seconds a tree",
+            stacklevel=4,
+        )
 
 
 def steps_in_words(steps: float) -> str:
