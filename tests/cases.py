@@ -115,11 +115,37 @@ def hard_matrices():
     }
 
 
-def _ill(r):
-    """A matrix of condition number 1e10, in no special position."""
+def extreme_matrices():
+    """Name -> (A, weights): sizes near the ends of what floating-point numbers hold."""
+    rng = np.random.default_rng(1723)
+    gaussian, weights = rng.normal(size=(3, 7)), rng.uniform(0.1, 1, 7)
+    orders = 10.0 ** rng.permutation(np.linspace(-300, 300, 7))
+    twins = np.column_stack([gaussian[:, :4], 2 * gaussian[:, 0], -0.5 * gaussian[:, 1]])
+    found = {f"weights of {s:g}": (gaussian, s * weights) for s in (1e300, 1e212, 1e-210, 1e-300)}
+    found |= {f"entries of {s:g}": (s * gaussian, weights) for s in (1e300, 1e155, 1e-300)}
+    return found | {
+        "weights from 1e-300 to 1e300": (gaussian, orders),
+        "columns from 1e-300 to 1e300": (gaussian * orders, None),
+        "columns and weights apart": (gaussian * orders, orders),
+        "weights undo columns": (gaussian * np.sqrt(orders), 1 / orders),
+        "rows from 1e-300 to 1e300": (gaussian * np.array([[1e-300], [1.0], [1e300]]), weights),
+        "two heavy items": (gaussian, np.array([1.0, 1e300, 1, 3, 1e300, 2, 1e-300])),
+        "heavy twins": (twins, 10.0 ** np.array([300.0, 300, 0, -300, 299.6, 300])),
+        "sparse, entries of 1e300": (
+            sp.csc_array(1e300 * np.where(gaussian > 0, gaussian, 0)),
+            None,
+        ),
+        "sparse, weights apart": (sp.csc_array(np.where(gaussian > 0, gaussian, 0)), orders),
+        "nearly the largest number": (1.7e308 * np.sign(gaussian[:2]), weights),
+        "condition 1e12": (_ill(3, 12) @ gaussian, None),
+    }
+
+
+def _ill(r, digits=10):
+    """A matrix of condition number 10**digits, in no special position."""
     rng = np.random.default_rng(r)
     left, right = (np.linalg.qr(rng.normal(size=(r, r)))[0] for _ in range(2))
-    return (left * np.logspace(0, -10, r)) @ right
+    return (left * np.logspace(0, -digits, r)) @ right
 
 
 def hard_targets():

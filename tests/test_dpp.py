@@ -1,6 +1,7 @@
 """General DPPs and k-DPPs: probabilities and draws against enumeration, and hard kernels."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -8,10 +9,11 @@ import pandas as pd
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
-from law import p_value
+from law import determinant, p_value
 
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
+from zonodpp.features import check_psd, nearest_psd, pivoted_cholesky
 from zonodpp.samplers import mixture
 from zonodpp.targets.symmetric import log_symmetric, part_probabilities, size_law, taking_chances
 
@@ -435,3 +437,71 @@ def test_only_items_of_the_target_are_tracked(method):
     for target in (DPP(L=np.eye(3)), KDPP(np.eye(3), 2)):
         with pytest.raises(ValueError, match="from 0 to 2"):
             sample(target, 10, method=method, track=[[4]])
+
+
+def exact_weights(Phi, sets):
+    """Return det (Phi Phi')_B of sets in rational arithmetic, divided by their sum."""
+    rows = [[Fraction(value) for value in row] for row in Phi.tolist()]
+
+    def weight(B):
+        minors = combinations(range(Phi.shape[1]), len(B))
+        return sum(determinant([[rows[i][j] for j in J] for i in B]) ** 2 for J in minors)
+
+    weights = [weight(B) for B in sets]
+    return np.array([float(w / sum(weights)) for w in weights])
+
+
+@pytest.mark.parametrize("orders", [0, 40, 60, 200])
+class TestEigenvaluesFarApart:
+    """Eigenvalues of L over many orders of magnitude, in no special position."""
+
+    @staticmethod
+    def features(orders):
+        rng = np.random.default_rng(orders)
+        return rng.normal(size=(6, 5)) * 10.0 ** np.linspace(orders / 4, -orders / 4, 5)
+
+    def test_kdpp(self, orders):
+        Phi = self.features(orders)
+        target, sets = KDPP.from_features(Phi, 3), list(combinations(range(6), 3))
+        expected = exact_weights(Phi, sets)
+        np.testing.assert_allclose(np.exp(target.log_prob(sets)), expected, atol=1e-12)
+        for size in range(1, 4):
+            parts = list(combinations(range(6), size))
+            sums = [expected[[set(S) <= set(B) for B in sets]].sum() for S in parts]
+            np.testing.assert_allclose(target.inclusion(parts), sums, atol=1e-12)
+        assert target.inclusion([0, 1, 2, 3]) == 0.0
+
+    @pytest.mark.parametrize(("include", "exclude"), [([0], []), ([0, 1], []), ([2], [3])])
+    def test_condition(self, orders, include, exclude):
+        Phi = self.features(orders)
+        for k in (None, 3):
+            sizes = range(7) if k is None else [k]
+            sets = [B for size in sizes for B in combinations(range(6), size)]
+            weights = exact_weights(Phi, sets)
+            meets = [set(include) <= set(B) and not set(exclude) & set(B) for B in sets]
+            expected = np.where(meets, weights, 0.0) / weights[meets].sum()
+            target = DPP.from_features(Phi) if k is None else KDPP.from_features(Phi, k)
+            found = target.condition(include, exclude)
+            np.testing.assert_allclose(np.exp(found.log_prob(padded(sets, 6))), expected, atol=1e-9)
+
+
+def test_one_tolerance_for_asymmetric_kernels():
+    """What one function takes for noise, no other refuses."""
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    L, projection = X @ X.T, X @ np.linalg.pinv(X)
+    readers = {
+        "check": (check_psd, L),
+        "repair": (nearest_psd, L),
+        "L": (DPP, L),
+        "K": (lambda K: DPP(K=K), 0.5 * projection),
+        "k": (lambda K: KDPP(K, 3), L),
+        "projection": (ProjectionDPP.from_kernel, projection),
+        "Cholesky": (lambda K: pivoted_cholesky(K, 3, kernel="precomputed"), L),
+    }
+    for read, K in readers.values():
+        noisy = K.copy()
+        noisy[0, 1] += 1e-9 * np.abs(K).max()
+        read(noisy)
+        noisy[0, 1] += 1e-5 * np.abs(K).max()
+        with pytest.raises(ValueError, match="not symmetric"):
+            read(noisy)

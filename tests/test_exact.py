@@ -6,8 +6,8 @@ import gc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import hard_targets, targets
-from law import assert_law, assert_not_law
+from cases import extreme_matrices, hard_targets, targets
+from law import assert_exact_law, assert_law, assert_not_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.matrices.columns import frozen
@@ -130,9 +130,9 @@ def largest_z(samples, target, rng=0):
     The mean is tr K_F, the variance sum_i K_ii - sum_ij K_ij^2 over F.
     """
     generator = np.random.default_rng(rng)
-    Q = target.whitening.W @ target.A
-    if target.scale is not None:
-        Q = Q * target.scale
+    Q = target.whitening.W @ target.coordinates.matrix
+    if target.coordinates.scale is not None:
+        Q = Q * target.coordinates.scale
     scores = []
     for _ in range(40):
         F = np.sort(generator.choice(target.n, generator.integers(1, target.n // 2), replace=False))
@@ -281,3 +281,20 @@ def test_data_that_change_behind_the_target_do_not_hang_it(value):
     X[:] = value
     with pytest.raises(ArithmeticError, match="has changed since"):
         sample(target, 100, method="exact", rng=0)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", extreme_matrices())
+def test_law_at_extreme_sizes(name, algorithm):
+    """No product may underflow, in whatever order the compiler takes its factors."""
+    A, weights = extreme_matrices()[name]
+    target = ProjectionDPP(A, weights=weights)
+    samples = sample(target, 3000, method="exact", algorithm=algorithm, rng=1)
+    assert_exact_law(samples.subsets, target)
+
+
+def test_law_at_extreme_sizes_sees_a_wrong_law():
+    A, weights = extreme_matrices()["weights of 1e+300"]
+    samples = sample(ProjectionDPP(A), 3000, method="exact", rng=1)
+    with pytest.raises(AssertionError, match="do not follow the law"):
+        assert_exact_law(samples.subsets, ProjectionDPP(A, weights=weights))

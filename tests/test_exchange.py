@@ -5,8 +5,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import graphs, matrices, targets, volume_targets
-from law import assert_law, assert_not_law, enumerate_law
+from cases import extreme_matrices, graphs, matrices, targets, volume_targets
+from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exact_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.matrices.columns import refreeze
@@ -335,3 +335,28 @@ def test_a_start_that_is_no_basis(name, init, message):
 def test_unknown_rule():
     with pytest.raises(ValueError, match="'heat-bath', 'metropolis', 'barker'; got 'gibbs'"):
         sample(targets()["gaussian"], 5, method="exchange", rule="gibbs")
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", extreme_matrices())
+def test_law_at_extreme_sizes(name, rule, power):
+    A, weights = extreme_matrices()[name]
+    target = VolumeSampling(A, power=power, weights=weights)
+    options = {"method": "exchange", "rule": rule, "burn_in": 500, "rng": 1}
+    samples = sample(target, 2000, thin=40, **options)
+    assert_exact_law(samples.subsets, target)
+
+
+@pytest.mark.parametrize("name", ["K4", "wheel"])
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_weights_of_a_graph_at_extreme_sizes(name, size):
+    graph = graphs()[name]
+    for *_, data in graph.edges(data=True):
+        data["w"] *= size
+    target = ProjectionDPP.from_graph(graph, weight="w")
+    for method in ("exchange", "exact"):
+        samples = sample(target, 3000, method=method, thin=20, burn_in=100, rng=1)
+        assert_exact_law(samples.subsets, target)
+    bases, logs = exact_law(target)
+    np.testing.assert_allclose(target.log_prob(bases), logs, atol=1e-9)

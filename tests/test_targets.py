@@ -1,6 +1,8 @@
 """Targets agree with enumeration, whatever they were made from."""
 
+import operator
 import pickle
+from fractions import Fraction
 from itertools import combinations, islice
 
 import networkx as nx
@@ -8,12 +10,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from cases import graphs, hard_matrices, hard_targets, matrices, targets, volume_targets
+from cases import (
+    extreme_matrices,
+    graphs,
+    hard_matrices,
+    hard_targets,
+    matrices,
+    targets,
+    volume_targets,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from law import enumerate_law
+from law import enumerate_law, exact_law
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import ProjectionDPP, VolumeSampling, find_map, sample
+from zonodpp.matrices.products import accurate_product
 
 TARGETS = targets() | hard_targets()
 EXAMPLES = settings(deadline=None, max_examples=60, derandomize=True)
@@ -543,3 +554,64 @@ def test_thinning_does_not_follow_the_data():
     numbers = np.random.default_rng(0).random((200, 3))
     thinned = sample(ProjectionDPP(np.eye(3)), 200, rng=5).thinned(1.5, rng=0)
     assert not np.array_equal(thinned.sizes[0], (numbers < 0.5).sum(axis=1))
+
+
+# The law does not depend on units, and keeps its digits.
+
+
+@pytest.mark.parametrize("power", [2.0, 1.0, 0.5])
+@pytest.mark.parametrize("name", extreme_matrices())
+def test_extreme_sizes(name, power):
+    A, weights = extreme_matrices()[name]
+    target = VolumeSampling(A, power=power, weights=weights)
+    if not sp.issparse(A):
+        assert target.A is A  # what was given stays what it was
+    bases, expected = exact_law(target)
+    found = target.log_prob(bases)
+    if power != 2:
+        found, expected = found - found.max(), expected - expected.max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    if power != 2:
+        return
+    chances = np.exp(expected)
+    marginals = [chances[(bases == i).any(axis=1)].sum() for i in range(target.n)]
+    np.testing.assert_allclose(target.marginals(), marginals, atol=1e-11)
+    pairs = list(combinations(range(target.n), 2))
+    both = [chances[[set(S) <= set(B) for B in bases.tolist()]].sum() for S in pairs]
+    np.testing.assert_allclose(target.inclusion(np.array(pairs)), both, atol=1e-11)
+    likely = bases[np.argmax(chances)]
+    assert target.log_prob(find_map(target).subset) == pytest.approx(expected.max())
+    given = target.condition(include=likely[:1])
+    holds = (bases == likely[0]).any(axis=1)
+    np.testing.assert_allclose(
+        np.exp(given.log_prob(bases[holds])), chances[holds] / chances[holds].sum(), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("digits", [8, 10, 11, 12, 13])
+def test_ill_conditioned_features_keep_their_digits(digits):
+    """A QR factorisation of A would leave 2e-5 at a condition number of 1e12."""
+    rng = np.random.default_rng(digits)
+    turns = (np.linalg.qr(rng.normal(size=(4, 4)))[0] for _ in range(2))
+    A = (next(turns) * np.logspace(0, -digits, 4)) @ next(turns) @ rng.normal(size=(4, 8))
+    target = ProjectionDPP(A)
+    bases, expected = exact_law(target)
+    chances = np.exp(expected)
+    marginals = [chances[(bases == i).any(axis=1)].sum() for i in range(8)]
+    np.testing.assert_allclose(target.marginals(), marginals, atol=1e-9)
+    np.testing.assert_allclose(np.exp(target.log_prob(bases)), chances, atol=1e-9)
+
+
+def test_accurate_product():
+    """W X is the identity but for rounding of W, and 1e9 cancels on the way."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 9)) + 1e-9 * np.eye(9)
+    W = np.linalg.inv(X)
+    found, error = accurate_product(W, X)
+    rows, columns = [[Fraction(v) for v in w] for w in W], [[Fraction(v) for v in x] for x in X.T]
+    exact = [[sum(map(operator.mul, w, x)) for x in columns] for w in rows]
+    misses = np.array(
+        [float(abs(Fraction(found[i, j]) - exact[i][j])) for i in range(9) for j in range(9)]
+    ).reshape(9, 9)
+    assert (misses <= error + 2.0**-53 * np.abs(found)).all()
+    assert np.abs(W @ X - found).max() > 1e4 * misses.max()

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
-from zonodpp.inputs import as_matrix, check_finite, one_of
+from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats
+from zonodpp.matrices.kernel import read_kernel
 from zonodpp.matrices.spectrum import NotPositiveError
 
 
@@ -88,25 +88,10 @@ def nearest_psd(K: Any, *, how: str = "clip") -> Floats:
 
 
 def as_kernel(K: Any, name: str) -> tuple[Floats, float]:
-    """Return a symmetric float64 matrix, and the precision of the type that it came in."""
-    kind = getattr(K, "dtype", np.dtype(float))
-    precision = float(np.finfo(kind if kind in (np.float16, np.float32) else float).eps)
-    kernel = as_matrix(K, name)
-    kernel = kernel.toarray() if sp.issparse(kernel) else kernel
-    n, m = kernel.shape
-    if n != m:
-        raise ValueError(
-            f"a kernel matrix is n x n, got {n} x {m}; for rows of features name a kernel, such "
-            "as kernel='rbf'"
-        )
-    check_finite(kernel, name)
-    asymmetry = float(np.abs(kernel - kernel.T).max())
-    if asymmetry > max(1e-8, 8 * precision) * _size(kernel):
-        raise ValueError(
-            f"{name} is not symmetric: entries [i, j] and [j, i] differ by up to {asymmetry:.3g}; "
-            f"pass ({name} + {name}.T) / 2 if that is only noise"
-        )
-    return (kernel if asymmetry == 0 else kernel / 2 + kernel.T / 2), precision
+    """Return a symmetric float64 matrix, and the precision that it was given to."""
+    otherwise = "for rows of features name a kernel, such as kernel='rbf'"
+    found = read_kernel(K, name, otherwise)
+    return found.matrix, found.precision
 
 
 def _size(kernel: Floats) -> float:

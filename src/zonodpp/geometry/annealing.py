@@ -81,7 +81,7 @@ class Annealed:
     def __init__(self, A: Any, moves: int | None, rng: np.random.Generator) -> None:
         self.engine, self.log_scale, self.items, _ = lewis_position(A)
         target = ProjectionDPP(self.engine.rows, weights=self.engine.lengths)
-        self.log_scale += target.whitening.logdet  # zero, up to rounding
+        self.log_scale += target.log_normaliser  # zero, up to rounding
         self.sampler = exact.prepare(target)
         self.state = self.sampler.start(rng, None)
         self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)

@@ -57,13 +57,22 @@ def column_chunks(A: Any, scale: Floats | None) -> Iterator[tuple[slice, Floats]
 def factorise(A: Any, scale: Floats | None, *, check_rank: bool = True) -> DenseGram:
     """Factorise the Gram matrix of the columns s_j a_j.
 
-    Cholesky where that is safe, a blockwise QR of A' otherwise. Rows are equilibrated first: the
-    law depends on the row space alone, so the units of a feature must not decide its rank.
+    Cholesky where that is safe, a blockwise QR of A' otherwise.
 
     Raises
     ------
     RankError
         When the numerical rank is below the number of rows.
+    """
+    found = well_conditioned(A, scale)
+    return _factorise_by_qr(A, scale, check_rank) if found is None else found
+
+
+def well_conditioned(A: Any, scale: Floats | None) -> DenseGram | None:
+    """Factorise the Gram matrix by Cholesky; return None where that would cost too many digits.
+
+    Rows are equilibrated first: the law depends on the row space alone, so the units of a feature
+    must not decide its rank.
     """
     r = A.shape[0]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -77,16 +86,18 @@ def factorise(A: Any, scale: Floats | None, *, check_rank: bool = True) -> Dense
         norms = np.sqrt(np.diagonal(G))
     if not np.all(np.isfinite(norms)):
         check_finite(A, "A")
-    elif np.all(norms > 1e-140):
-        G /= norms[:, None]
-        G /= norms
-        lower, info = lapack.dpotrf(G, lower=1, clean=1)
-        if info == 0:
-            one_norm = float(np.abs(G).sum(axis=0).max())
-            rcond, _ = lapack.dpocon(lower, one_norm, uplo="L")
-            if rcond > SAFE_RCOND:
-                return _from_triangle(lower, norms, well_conditioned=True)
-    return _factorise_by_qr(A, scale, check_rank)
+        return None
+    if not np.all(norms > 1e-140):
+        return None
+    G /= norms[:, None]
+    G /= norms
+    lower, info = lapack.dpotrf(G, lower=1, clean=1)
+    if info == 0:
+        one_norm = float(np.abs(G).sum(axis=0).max())
+        rcond, _ = lapack.dpocon(lower, one_norm, uplo="L")
+        if rcond > SAFE_RCOND:
+            return _from_triangle(lower, norms, well_conditioned=True)
+    return None
 
 
 def triangle(X: Floats) -> Floats:

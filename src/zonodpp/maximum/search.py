@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from zonodpp.inputs import as_count, as_matrix, check_finite
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.maximum.greedy import items_of, pick_greedily, require_rank
 from zonodpp.maximum.local_search import climb, factor_of
+from zonodpp.targets.determinants import heaviest_tree
 from zonodpp.targets.family import VolumeSampling
-from zonodpp.targets.graphs import Graph
 from zonodpp.targets.spectral import SpectralTarget
 
 SURE = 1e7  # how much larger than all others a direction is that every draw needs
@@ -94,10 +93,12 @@ def find_map(
                 "leave it out"
             )
         if target.graph is not None:
-            return _heaviest_tree(target.graph, target.weights)
+            tree = heaviest_tree(target.graph, target.weights)  # determinants of trees are +-1
+            logs = 0.0 if target.weights is None else np.log(target.weights[tree]).sum()
+            return Maximum(tree, float(logs), 0, "global")
         found = maximise(_whitened(target), k=target.r, swaps=swaps)
-        log_det = found.log_weight + target._gram.logdet
-        return Maximum(found.subset, target.power / 2 * log_det, found.swaps, found.optimal)
+        log_weight = target.power / 2 * (found.log_weight + target.log_normaliser)
+        return Maximum(found.subset, log_weight, found.swaps, found.optimal)
     if not isinstance(target, SpectralTarget):
         raise TypeError(
             "find_map expects a target (ProjectionDPP, VolumeSampling, DPP, KDPP), got "
@@ -161,32 +162,11 @@ def _spectral(target: SpectralTarget, k: int | None, ridge: float, swaps: bool) 
 
 def _whitened(target: VolumeSampling) -> Floats:
     """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""
-    W = target.whitening.W
+    W, where = target.whitening.W, target.coordinates
     rows = np.empty((target.n, target.r))
-    for span, chunk in column_chunks(target.A, target.scale):
+    for span, chunk in column_chunks(where.matrix, where.scale):
         rows[span] = (W @ chunk).T
     return rows
-
-
-def _heaviest_tree(graph: Graph, weights: Floats | None) -> Maximum:
-    """Return the spanning tree of greatest weight; determinants of trees are all +-1."""
-    logs = np.zeros(graph.tail.size)
-    usable = graph.tail != graph.head
-    if weights is not None:
-        usable &= weights > 0
-        with np.errstate(divide="ignore"):
-            logs = np.log(weights)
-    # Ranks instead of weights: all different, never zero, and they say which edge it is.
-    order = np.argsort(-logs, kind="stable")
-    order = order[usable[order]]
-    ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
-    _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
-    links = sp.csr_array(
-        (first + 1.0, (ends[first, 0], ends[first, 1])), shape=(graph.nodes, graph.nodes)
-    )
-    tree = minimum_spanning_tree(links)
-    subset = np.sort(order[tree.data.astype(np.int64) - 1])
-    return Maximum(subset, float(logs[subset].sum()), 0, "global")
 
 
 def _as_ridge(ridge: Any) -> float:

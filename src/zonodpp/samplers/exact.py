@@ -19,13 +19,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR, jit
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Columns, Floats, Integers, columns_of, frozen
-from zonodpp.matrices.gram import DenseGram, column_chunks
+from zonodpp.matrices.columns import Columns, Floats, Integers, frozen
+from zonodpp.matrices.gram import column_chunks
 from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
@@ -121,34 +120,20 @@ def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "reje
 
 def _set_up(target: VolumeSampling) -> Exact:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
-    gram = target.whitening
-    if gram.well_conditioned:
-        columns, W, leverages = target.columns, gram.W, target.leverages()
-    else:
-        columns, W, leverages = _orthonormal(target, gram)
-    lengths = leverages
-    if gram.well_conditioned and target.scale is not None:  # these columns carry no weight
-        squares = target.scale**2
-        lengths = np.divide(leverages, squares, out=np.zeros(target.n), where=squares > 0)
+    W, where = target.whitening.W, target.coordinates
+    lengths = np.empty(target.n)
+    for span, chunk in column_chunks(where.matrix, None):
+        lengths[span] = where.gram.diagonal(chunk)
+    leverages = lengths if where.scale is None else lengths * where.scale**2
     return Exact(
         "rejection",
-        columns,
+        target.columns,
         frozen(W),
         frozen(lengths),
         frozen(leverages),
         frozen(alias_table(leverages)),
         SetTracker.of(None, target.n),
     )
-
-
-def _orthonormal(target: VolumeSampling, gram: DenseGram) -> tuple[Columns, Floats, Floats]:
-    """Whiten the columns themselves, then orthonormalise once more (ill-conditioned A)."""
-    Q = np.empty((target.r, target.n), order="F")
-    for span, chunk in column_chunks(target.A, target.scale):
-        Q[:, span] = gram.W @ chunk
-    lower = np.linalg.cholesky(Q @ Q.T)
-    Q = scipy.linalg.solve_triangular(lower, Q, lower=True, overwrite_b=True)
-    return columns_of(Q), np.eye(target.r), np.einsum("ij,ij->j", Q, Q)
 
 
 @jit
@@ -216,10 +201,12 @@ def reflect(N: Floats, m: int, c: Floats, length: float, row: Floats) -> None:
     ``row`` receives what was dropped: row . a_i is the coordinate of item i along the pick.
     """
     r = N.shape[1]
-    if c[m - 1] < 0.0:
-        length = -length
-    c[m - 1] += length
-    beta = 1.0 / (length * c[m - 1])
+    inverse = 1.0 / length  # c becomes a unit vector first: then no product can underflow
+    for j in range(m):
+        c[j] *= inverse
+    sign = -1.0 if c[m - 1] < 0.0 else 1.0
+    c[m - 1] += sign
+    beta = sign / c[m - 1]
     row[:] = 0.0
     for j in range(m):
         for i in range(r):
@@ -229,7 +216,7 @@ def reflect(N: Floats, m: int, c: Floats, length: float, row: Floats) -> None:
         for i in range(r):
             N[j, i] -= factor * row[i]
     for i in range(r):
-        row[i] = row[i] / length - N[m - 1, i]
+        row[i] = sign * row[i] - N[m - 1, i]
 
 
 @jit

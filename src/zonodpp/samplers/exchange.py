@@ -30,15 +30,14 @@ from numpy.typing import NDArray
 
 from zonodpp.inputs import as_items, one_of
 from zonodpp.matrices.columns import Floats, Integers, columns_of, frozen
-from zonodpp.matrices.gram import column_chunks, factorise
+from zonodpp.matrices.coordinates import LEAST_SCALE, column_factors
+from zonodpp.matrices.gram import column_chunks
 from zonodpp.samplers import State, need_between
 from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for
 from zonodpp.samplers.exchange_walk import SMALL, ZERO, walk
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
-from zonodpp.zonotope.products import make_engine, unit_columns
-from zonodpp.zonotope.start import find_tile
 
 RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
@@ -132,23 +131,16 @@ class Exchange:
         return inside, T
 
     def _initial_basis(self, rng: np.random.Generator) -> tuple[Integers, Floats]:
-        """Choose the tile of A u, u uniform, for Gaussian costs c: Algorithm 3."""
-        lengths = self.items.factors[: self.n]
-        engine = make_engine(self._directions(), lengths)
-        x = unit_columns(engine) @ (engine.lengths * rng.random(self.n))
-        tile = find_tile(engine, x, rng.standard_normal(self.n))
+        """Choose the first independent items in a random order, heavy items first on average."""
+        factors = self.items.factors[: self.n]
+        usable = np.flatnonzero(factors)
+        keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
+        order = usable[np.argsort(-keys)]
         for least in (SMALL, ZERO):
-            inside, T, placed = self._choose(tile.basis, least)
+            inside, T, placed = self._choose(order, least)
             if placed == self.r:
                 return inside, T
         raise ArithmeticError("A is too close to singular to find a basis; pass one as init")
-
-    def _directions(self) -> Any:
-        """Return the directions as an (r, n) array or sparse matrix."""
-        D = self.items.directions
-        if len(D.dense):
-            return D.dense.T
-        return sp.csc_array((D.data, D.indices, D.indptr), shape=(self.r, self.n))
 
     def _choose(self, candidates: Integers, least: float) -> tuple[Integers, Floats, int]:
         """Return the first independent items among candidates, T, and how many there are."""
@@ -162,12 +154,13 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     """Split the weighted columns into directions and factors; build what t is drawn from."""
     rule = one_of("heat-bath" if rule is None else rule, "rule", RULES)
     r, n, p = target.r, target.n, target.power
-    sparse = sp.issparse(target.A)
-    D, factors = _sparse_directions(target) if sparse else _white_directions(target)
+    scale, _ = column_factors(target.weights, p)
+    sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
+    D, factors = _sparse_directions(target.A, scale) if sparse else _white_directions(target)
     factors = factors / factors.max()
     filled = -(-n // WIDTH) * WIDTH
     frame, rows, alias = np.empty((r, 0)), np.empty((0, 0)), np.empty((0, 2))
-    if rule == "heat-bath" and _is_small(target):
+    if rule == "heat-bath" and _is_small(target, sparse):
         frame = np.zeros((r, filled))
         frame[:, :n] = D.toarray() if sparse else D  # type: ignore[union-attr]
     elif rule == "heat-bath" and sparse:
@@ -184,10 +177,10 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     return Exchange(rule, p, n, r, items, SetTracker.of(track, n))
 
 
-def _is_small(target: VolumeSampling) -> bool:
+def _is_small(target: VolumeSampling, sparse: bool) -> bool:
     """Tell whether to keep all of T D is faster than row products of a sparse A, or proposals."""
     r, n, p = target.r, target.n, target.power
-    if sp.issparse(target.A):
+    if sparse:
         return r * n <= SMALL_TABLEAU
     # Were directions spread evenly, 1 / E|cos|^p proposals would be expected.
     logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
@@ -197,23 +190,24 @@ def _is_small(target: VolumeSampling) -> bool:
 
 def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
     """Return the whitened columns as unit vectors (zero if they are), and their factors."""
-    gram = target.whitening
-    if not gram.well_conditioned:  # weights that lie far apart must not cost digits of W A
-        norms = np.linalg.norm(target.A, axis=0)
-        gram = factorise(target.A, np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0))
+    W, where = target.whitening.W, target.coordinates
     D = np.empty((target.r, target.n), order="F")
     lengths = np.empty(target.n)
-    for span, chunk in column_chunks(target.A, None):
-        white = gram.W @ chunk
-        lengths[span] = np.linalg.norm(white, axis=0)
-        D[:, span] = white / np.where(lengths[span] > 0, lengths[span], 1.0)
-    return D, lengths if target.scale is None else lengths * target.scale
+    for span, chunk in column_chunks(where.matrix, None):
+        white = W @ chunk
+        sizes = np.abs(white).max(axis=0)  # taken out first, lest squares underflow
+        white /= np.where(sizes > 0, sizes, 1.0)
+        norms = np.linalg.norm(white, axis=0)
+        lengths[span] = sizes * norms
+        D[:, span] = white / np.where(norms > 0, norms, 1.0)
+    return D, lengths if where.scale is None else lengths * where.scale
 
 
-def _sparse_directions(target: VolumeSampling) -> tuple[sp.csc_array, Floats]:
+def _sparse_directions(A: Any, scale: Floats | None) -> tuple[sp.csc_array, Floats]:
     """Return columns with largest entry 1, rows being scaled alike; a graph's stay +-1."""
-    heights = abs(target.A).max(axis=1).toarray().ravel()
-    D = sp.diags_array(1.0 / heights) @ target.A
+    heights = np.frexp(abs(A).max(axis=1).toarray().ravel())[1]
+    D = sp.csc_array(A, copy=True)
+    D.data = np.ldexp(D.data, -heights[D.indices])
     widths = abs(D).max(axis=0).toarray().ravel()
     D = sp.csc_array(D @ sp.diags_array(1.0 / np.where(widths > 0, widths, 1.0)))
-    return D, widths if target.scale is None else widths * target.scale
+    return D, widths if scale is None else widths * scale

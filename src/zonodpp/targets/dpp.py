@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from zonodpp.inputs import as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.kernel import precision, read_kernel
 from zonodpp.matrices.spectrum import Spectrum
-from zonodpp.targets.spectral import SpectralTarget, precision, read_kernel
-from zonodpp.targets.symmetric import size_law
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
+from zonodpp.targets.symmetric import logistic, shift_to_size, size_law
 
 EPS = float(np.finfo(float).eps)
 
@@ -53,10 +54,10 @@ class DPP(SpectralTarget):
         if (L is None) == (K is None):
             raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
         if L is not None:
-            matrix, eps, labels = read_kernel(L, "L")
+            matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
             self._set(spectrum.of_kernel(matrix, eps), labels)
         else:
-            matrix, eps, labels = read_kernel(K, "K")
+            matrix, eps, labels = read_kernel(K, "K", OTHERWISE)
             self._set(_of_correlation(matrix, eps), labels)
 
     @classmethod
@@ -94,7 +95,7 @@ class DPP(SpectralTarget):
     @cached_property
     def chances(self) -> Floats:
         """Eigenvalues of K, the chance of each eigenvector to take part: lambda / (1 + lambda)."""
-        return frozen(_logistic(self.log_eigenvalues))
+        return frozen(logistic(self.log_eigenvalues))
 
     @property
     def expected_size(self) -> float:
@@ -127,15 +128,7 @@ class DPP(SpectralTarget):
                 f"got {expected_size!r}"
             )
         finite = self.log_eigenvalues[self._sure :]
-        # With all eigenvalues equal the answer would be this shift; it lies between the extremes.
-        middle = np.log(expected_size - self._sure) - np.log(self.r - expected_size)
-        low, high = middle - finite.max(), middle - finite.min()
-        for _ in range(100):
-            shift = (low + high) / 2
-            if self._sure + _logistic(finite + shift).sum() < expected_size:
-                low = shift
-            else:
-                high = shift
+        shift = shift_to_size(finite, expected_size - self._sure)
         logs = np.concatenate([self.log_eigenvalues[: self._sure], finite + shift])
         return self._with(Spectrum(self.vectors, logs))
 
@@ -179,11 +172,6 @@ class DPP(SpectralTarget):
         array([0.5 , 0.75])
         """
         return np.asarray((self.vectors**2) @ self.chances)
-
-
-def _logistic(logs: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.asarray(1.0 / (1.0 + np.exp(-logs)))
 
 
 def _of_correlation(K: Floats, eps: float) -> Spectrum:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp.inputs import (
@@ -19,7 +18,8 @@ from zonodpp.inputs import (
     is_dataframe,
 )
 from zonodpp.matrices.columns import Columns, Floats, columns_of
-from zonodpp.matrices.gram import DenseGram, RankError, column_chunks, factorise
+from zonodpp.matrices.coordinates import Coordinates, coordinates_of
+from zonodpp.matrices.gram import DenseGram, RankError, column_chunks
 from zonodpp.targets.conditioning import (
     Condition,
     ImpossibleError,
@@ -27,7 +27,7 @@ from zonodpp.targets.conditioning import (
     split_off,
     without,
 )
-from zonodpp.targets.determinants import log_dets, tree_log_dets
+from zonodpp.targets.determinants import heaviest_tree, log_dets, tree_log_dets
 from zonodpp.targets.graphs import Graph, far_apart
 from zonodpp.targets.target import Target
 
@@ -106,7 +106,7 @@ class VolumeSampling(Target):
         )
         if graph is None:  # a connected graph has full rank; its factor waits until asked for
             try:
-                _ = self._gram
+                _ = self.coordinates
             except RankError as error:
                 if not given:  # the caller knows better what to say
                     raise
@@ -138,17 +138,15 @@ class VolumeSampling(Target):
         return f"{type(self).__name__}(r={self.r}, n={self.n}, power={self.power:g}{weighted})"
 
     @cached_property
-    def scale(self) -> Floats | None:
-        """Column factors s = q**(1/power): the law is that of ``|det (A s)_B|**power``."""
-        if self.weights is None:
-            return None
-        scale: Floats = self.weights ** (1.0 / self.power)
-        return scale
+    def coordinates(self) -> Coordinates:
+        """A and the weights as all methods read them: in coordinates and units that are sound."""
+        tree = None if self.graph is None else heaviest_tree(self.graph, self.weights)
+        return coordinates_of(self.A, self.weights, self.power, tree)
 
     @cached_property
     def columns(self) -> Columns:
-        """A laid out by columns for compiled code (without the weights)."""
-        return columns_of(self.A)
+        """The matrix of `coordinates`, laid out by columns for compiled code."""
+        return columns_of(self.coordinates.matrix)
 
     @cached_property
     def _network(self) -> Network | None:
@@ -161,30 +159,22 @@ class VolumeSampling(Target):
         weights = np.ones(self.n) if weights is None else weights
         return Network(graph.nodes, graph.tail, graph.head, weights)
 
-    @cached_property
-    def _log_total(self) -> float:
-        """Log of the sum of ``|det|**2 * prod(q)`` over all bases, of a graph with a network."""
-        assert self._network is not None
-        return self._network.log_total()
-
-    @cached_property
-    def _gram(self) -> DenseGram:
-        return factorise(self.A, self.scale, check_rank=self.graph is None)
-
     @property
     def whitening(self) -> DenseGram:
-        """The dense factor W of the Gram matrix: W (A s) has orthonormal rows."""
+        """The dense factor W of the Gram matrix: W times the columns has orthonormal rows."""
         if self.graph is not None and self.graph.nodes > LARGE_GRAPH:
             raise ValueError(
                 f"the graph has {self.r + 1} nodes, more than the {LARGE_GRAPH} that methods with "
                 "dense matrices take; use method='trees'"
             )
-        return self._gram
+        return self.coordinates.gram
 
-    def _scaled_columns(self, items: Any) -> Floats:
-        block = self.A[:, items]
-        block = block.toarray() if sp.issparse(block) else block
-        return np.asarray(block if self.scale is None else block * self.scale[items])
+    @cached_property
+    def log_normaliser(self) -> float:
+        """Log of the sum over all bases of ``|det (A s)_B|**2``, where s = q**(1 / power)."""
+        if self._network is not None:
+            return self._network.log_total()
+        return 2 * self.coordinates.log_factor + self.coordinates.gram.logdet
 
     def log_prob(self, B: ArrayLike) -> Floats:
         """Log probability of bases: normalised for power 2, up to a constant otherwise.
@@ -210,17 +200,16 @@ class VolumeSampling(Target):
         bases = bases.reshape(math.prod(shape), self.r)
         result = self.power * self._log_dets(bases)
         if self.power != 2:  # relative: leave out the normalisation that whitening brought in
-            result = result + self.power / 2 * self._gram.logdet
+            result = result + self.power / 2 * self.log_normaliser
         return np.asarray(result.reshape(shape))[()]
 
     def _log_dets(self, bases: Any) -> Floats:
         """Log |det| of whitened bases, whose squares sum to one over all bases."""
-        if self.graph is not None and self._network is not None:
-            return (tree_log_dets(self.graph, self.weights, bases) - self._log_total) / 2
         if self.graph is not None:
-            return tree_log_dets(self.graph, self.scale, bases) - self._gram.logdet / 2
-        W = self.whitening.W
-        return log_dets(lambda items: W @ self._scaled_columns(items), bases)
+            logs = tree_log_dets(self.graph, self.weights, bases)
+            return logs / self.power - self.log_normaliser / 2
+        where = self.coordinates
+        return log_dets(where.unweighted, bases) + where.log_factors(bases)
 
     def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
         """Return the law of a draw given that it holds some items and does not hold others.
@@ -251,10 +240,12 @@ class VolumeSampling(Target):
             graph = contract_and_delete(self.graph, condition, self.labels)
             target._set(graph.incidence(), self.power, self.weights, self.labels, graph)
             return target
-        A = self.A
+        A, weights = self.A, self.weights
         if condition.include.size:
-            A = split_off(A, self.whitening.W, condition.include, self.scale)
-        weights = without(self.weights, condition.exclude, self.n)
+            where = self.coordinates
+            A = split_off(where.matrix, where.gram.W, condition.include, where.scale)
+            weights = weights if where.plain is None else None  # else they are in the matrix
+        weights = without(weights, condition.exclude, self.n)
         try:
             target._set(A, self.power, weights, self.labels, given="")
         except RankError as error:
@@ -275,7 +266,7 @@ class VolumeSampling(Target):
         2.0
         """
         self._need_power_two("kernel()")
-        K = self._gram.quadratic(self._scaled_columns(np.arange(self.n)))
+        K = self.coordinates.gram.quadratic(self.coordinates.weighted(np.arange(self.n)))
         return (K + K.T) / 2
 
     def inclusion(self, S: ArrayLike) -> Floats:
@@ -306,7 +297,7 @@ class VolumeSampling(Target):
                 chunk = flat[start : start + step]
                 items, place = np.unique(chunk, return_inverse=True)
                 place = place.reshape(chunk.shape)
-                K = self._gram.quadratic(self._scaled_columns(items))
+                K = self.coordinates.gram.quadratic(self.coordinates.weighted(items))
                 K_S = K[place[:, :, None], place[:, None, :]]
                 result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
         return np.asarray(result.reshape(sets.shape[:-1]))[()]
@@ -338,9 +329,10 @@ class VolumeSampling(Target):
         """
         if self._network is not None:
             return self._network.marginals()
+        where = self.coordinates
         result = np.empty(self.n)
-        for span, chunk in column_chunks(self.A, self.scale):
-            result[span] = self._gram.diagonal(chunk)
+        for span, chunk in column_chunks(where.matrix, where.scale):
+            result[span] = where.gram.diagonal(chunk)
         return result
 
     def _need_power_two(self, what: str) -> None:

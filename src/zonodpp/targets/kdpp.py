@@ -12,10 +12,17 @@ from numpy.typing import ArrayLike
 from zonodpp.inputs import as_count, as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.kernel import precision, read_kernel
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
-from zonodpp.targets.spectral import SpectralTarget, as_rows, precision, read_kernel
-from zonodpp.targets.symmetric import log_symmetric, part_probabilities, taking_chances
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, as_rows
+from zonodpp.targets.symmetric import (
+    log_symmetric,
+    logistic,
+    part_probabilities,
+    shift_to_size,
+    taking_chances,
+)
 
 
 class KDPP(SpectralTarget):
@@ -41,7 +48,7 @@ class KDPP(SpectralTarget):
     k: int
 
     def __init__(self, L: Any, k: int) -> None:
-        matrix, eps, labels = read_kernel(L, "L")
+        matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
         self._set_k(spectrum.of_kernel(matrix, eps), labels, k)
 
     @classmethod
@@ -139,7 +146,10 @@ class KDPP(SpectralTarget):
     def inclusion(self, S: ArrayLike) -> Floats:
         """Exact probability that all items of S are in the draw.
 
-        With L^S the kernel of the rest given S, it is det L_S e_{k-|S|}(L^S) / e_k(L).
+        With K_z the correlation kernel of the DPP of zL, the sum of det L_B over sets B of k items
+        that hold S is the coefficient of z^k in det(I + zL) det (K_z)_S. It is read off a circle
+        |z| = rho, where rho is such that sizes of the DPP of rho L have mean k: there no term is
+        much larger than the sum, whatever the eigenvalues.
 
         Examples
         --------
@@ -149,26 +159,37 @@ class KDPP(SpectralTarget):
         0.182
         """
         sets = self.items(S)
-        flat = sets.reshape(math.prod(sets.shape[:-1]), sets.shape[-1])
-        result = [self._inclusion(items) for items in flat]
-        return np.asarray(np.reshape(result, sets.shape[:-1]))[()]
+        size = sets.shape[-1]
+        flat = sets.reshape(math.prod(sets.shape[:-1]), size)
+        result = np.zeros(len(flat))
+        if size == 1:
+            result = self.marginals()[flat[:, 0]]
+        elif size <= self.k:
+            weights, parts = self._circle
+            for j, items in enumerate(flat):
+                rows = self.vectors[items]
+                pairs = (rows[:, None] * rows).reshape(size * size, self.r)
+                kernels = (parts @ pairs.T).reshape(len(weights), size, size)
+                result[j] = (weights * np.linalg.det(kernels)).sum().real
+        return np.asarray(np.clip(result, 0.0, 1.0).reshape(sets.shape[:-1]))[()]
 
-    def _inclusion(self, items: Any) -> float:
-        # Items that are always there have eigenvectors of their own: the rest does not see them.
-        items = items[~(np.abs(self.sure[items]) > 0.5).any(axis=1)]
-        left = self.k - self._sure - items.size
-        if left < 0:
-            return 0.0
-        rows = self.phi[items]
-        # Rows outside of which eigenvalues are taken: N' diag(lambda) N, N orthogonal to the rows.
-        Q, R = np.linalg.qr(rows.T, mode="complete")
-        diagonal = np.abs(np.diagonal(R))
-        if (diagonal <= 1e-14 * np.linalg.norm(rows, axis=1)).any():
-            return 0.0
+    @cached_property
+    def _circle(self) -> tuple[Any, Any]:
+        """Weights of points z = rho exp(i theta), and the eigenvalues of K_z at each of them."""
         finite = self.log_eigenvalues[self._sure :]
-        outside = Q[:, items.size :].T * np.exp(finite / 2)
-        values = np.linalg.svd(outside, compute_uv=False)
-        with np.errstate(divide="ignore"):
-            logs = 2 * np.log(values)
-        total = 2 * np.log(diagonal).sum() + log_symmetric(logs, left)[left]
-        return float(min(1.0, np.exp(total - self._log_normaliser())))
+        chances = np.ones(self.r)
+        if self.k < self.r:
+            left = self.k - self._sure
+            if left == 0:
+                chances[self._sure :] = 0.0
+            else:
+                chances[self._sure :] = logistic(finite + shift_to_size(finite, left))
+        spread = np.sqrt((chances * (1.0 - chances)).sum())
+        # Sizes that differ by the number of points are taken for one another: the odds of sizes so
+        # far from the mean are below 1e-30. An odd number leaves out z = -rho, where K_z may be
+        # infinite.
+        points = int(min(self.r + 1, 12 * spread + 60)) | 1
+        turn = np.exp(2j * np.pi * np.arange(points) / points)
+        factors = (1.0 - chances) + chances * turn[:, None]
+        weights = np.prod(factors, axis=1) * turn[-self.k * np.arange(points) % points]
+        return weights / weights.sum().real, chances * turn[:, None] / factors

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp.inputs import as_matrix, is_dataframe
+from zonodpp.matrices.kernel import read_kernel
 from zonodpp.matrices.reduction import add_jitter, principal_scores, projection_basis
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.graphs import read_graph
@@ -99,8 +100,8 @@ class ProjectionDPP(VolumeSampling):
         >>> ProjectionDPP.from_kernel(v.T @ v).marginals()
         array([0.36, 0.64, 0.  ])
         """
-        labels = list(K.columns) if is_dataframe(K) else None
-        return cls._make(projection_basis(as_matrix(K, "K")), None, labels)
+        found = read_kernel(K, "K", "for features use from_features(X) or ProjectionDPP(A)")
+        return cls._make(projection_basis(found.matrix), None, found.labels)
 
     @classmethod
     def from_graph(

@@ -7,17 +7,16 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp.inputs import as_items, as_matrix, check_finite, is_dataframe
+from zonodpp.inputs import as_items
 from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
 from zonodpp.targets.target import Target
 
+OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
 NOISE = 64 * np.finfo(float).eps
 
 
@@ -165,6 +164,36 @@ def as_rows(B: ArrayLike) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
+def _outside(phi: Floats, rows: Floats, include: Integers) -> Floats:
+    """Return phi without its parts along ``rows``, as features in fewer columns.
+
+    Rotations of neighbouring columns, from the last to the first, gather each row in the first
+    column, which is dropped. Columns that are graded, largest first, stay so, and each keeps its
+    digits: a projection would leave rounding of the largest in all of them.
+    """
+    n = len(phi)
+    columns = np.abs(phi).max(axis=0)
+    sizes = np.max(np.abs(phi) / np.where(columns > 0, columns, 1.0), axis=1, initial=0.0)
+    stack = np.vstack([phi, rows])
+    tiny = NOISE * max(phi.shape)
+    for t in range(len(rows)):
+        row = stack[n + t].copy()
+        if (np.abs(row) <= tiny * columns).all():
+            raise never_together(include, "their features are linearly dependent")
+        for j in range(row.size - 1, 0, -1):
+            length = np.hypot(row[j - 1], row[j])
+            if row[j] != 0.0:
+                c, s = row[j - 1] / length, row[j] / length
+                first, second = stack[:, j - 1].copy(), stack[:, j].copy()
+                stack[:, j - 1], stack[:, j] = c * first + s * second, c * second - s * first
+                row[j - 1] = length
+        stack, columns = stack[:, 1:], columns[1:]
+    phi = np.ascontiguousarray(stack[:n])
+    columns = np.maximum(columns, np.abs(phi).max(axis=0, initial=0.0))
+    phi[(np.abs(phi) <= tiny * np.outer(sizes, columns)).all(axis=1)] = 0.0
+    return phi
+
+
 def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
 
@@ -184,14 +213,8 @@ def eliminate(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, 
         rows = left.T @ phi[include]
         phi -= (sure @ right[:used].T / sizes[:used]) @ rows[:used]
         sure = sure @ right[used:].T
-        Q, R = scipy.linalg.qr(rows[used:].T, mode="economic")
-        least = NOISE * max(phi.shape) * np.linalg.norm(rows[used:], axis=1)
-        if R.shape[0] < R.shape[1] or (np.abs(np.diagonal(R)) <= least).any():
-            raise never_together(include, "their features are linearly dependent")
-        phi -= (phi @ Q) @ Q.T
-        noise = NOISE * max(phi.shape) * before
-        phi[np.linalg.norm(phi, axis=1) <= noise] = 0.0
-        sure[np.linalg.norm(sure, axis=1) <= noise] = 0.0
+        phi = _outside(phi, rows[used:], include)
+        sure[np.linalg.norm(sure, axis=1) <= NOISE * max(phi.shape) * before] = 0.0
     for items in condition:
         phi[items], sure[items] = 0.0, 0.0
     if sure.shape[1]:
@@ -206,43 +229,3 @@ def eliminate(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, 
     own = np.zeros((len(phi), include.size))
     own[include, np.arange(include.size)] = 1.0
     return np.column_stack([own, sure]), phi
-
-
-def precision(given: Any) -> float:
-    """Relative precision of the numbers given, by their type."""
-    kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
-    single = any(kind in (np.float32, np.float16) for kind in kinds)
-    return float(np.finfo(np.float32 if single else np.float64).eps)
-
-
-def read_kernel(kernel: Any, name: str) -> tuple[Floats, float, Sequence[Any] | None]:
-    """Check a symmetric kernel; return it with the precision it was given to, and labels."""
-    labels = list(kernel.columns) if is_dataframe(kernel) else None
-    eps = precision(kernel)
-    matrix = as_matrix(kernel, name)
-    matrix = matrix.toarray() if sp.issparse(matrix) else matrix
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(
-            f"{name} is n x n, got {matrix.shape[0]} x {matrix.shape[1]}; for features of items "
-            "as rows use from_features(Phi)"
-        )
-    check_finite(matrix, name)
-    size = max(float(matrix.max()), -float(matrix.min()))
-    asymmetry = _asymmetry(matrix)
-    if asymmetry > 1e3 * len(matrix) * eps * size:
-        raise ValueError(
-            f"{name} is not symmetric: entries [i, j] and [j, i] differ by up to {asymmetry:.3g}; "
-            f"pass ({name} + {name}.T) / 2 if that is only noise"
-        )
-    if asymmetry:
-        matrix = (matrix + matrix.T) / 2
-    return matrix, eps, labels
-
-
-def _asymmetry(matrix: Floats) -> float:
-    """Return the largest difference from the transpose, found without a second n x n array."""
-    step = 512
-    return max(
-        float(np.abs(matrix[start : start + step] - matrix[:, start : start + step].T).max())
-        for start in range(0, len(matrix), step)
-    )

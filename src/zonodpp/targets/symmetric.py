@@ -12,6 +12,33 @@ from zonodpp._jit import jit
 from zonodpp.matrices.columns import Floats
 
 
+def logistic(logs: Floats) -> Floats:
+    """Return exp(logs) / (1 + exp(logs))."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-logs)))
+
+
+def shift_to_size(logs: Floats, size: float) -> float:
+    """Return the number to add to ``logs`` that makes the sum of their `logistic` equal ``size``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(shift_to_size(np.zeros(4), 2.0), 12)
+    0.0
+    """
+    # With all logs equal the answer would be this shift; it lies between the extremes.
+    middle = np.log(size) - np.log(len(logs) - size)
+    low, high = middle - logs.max(), middle - logs.min()
+    for _ in range(100):
+        shift = (low + high) / 2
+        if logistic(logs + shift).sum() < size:
+            low = shift
+        else:
+            high = shift
+    return float(shift)
+
+
 @jit
 def add_logs(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""

@@ -1,0 +1,229 @@
+"""Coordinates in which floating-point numbers hold the law of A and its item weights.
+
+P(B) is proportional to |det A_B|^p prod q_B. The law does not change when A is multiplied by an
+invertible matrix from the left, nor when weights are multiplied by one number, and a column's
+length may go over to its weight. So sizes from 1e-300 to 1e300 and rows that are nearly dependent
+are no obstacle, provided that they are taken out first. Here is the one place that does it.
+
+Where A and the weights are of ordinary size and well conditioned, nothing is changed. Otherwise let
+H be a heavy basis: items picked one by one, each with the largest product of its weight and its
+distance from the span of those before. Then T = A_H^{-1} A has the identity in the columns of H,
+and with s = q^{1/p} the matrix M = S_H^{-1} T S has entries of about one at most, because an item j
+with T_kj != 0 could take the place of item k in H, and would have been picked if it were heavier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from zonodpp.inputs import check_finite
+from zonodpp.matrices.columns import Floats, Integers
+from zonodpp.matrices.gram import DenseGram, RankError, column_chunks, factorise, well_conditioned
+from zonodpp.matrices.products import accurate_product
+
+ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, whose squares are safe
+LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
+SIMILAR = np.log(1e3)  # range of log weights within which plain pivoting finds a heavy basis
+HEAVIER = np.log(1e6)  # ratio of weights beyond which rounding of dependent columns would show
+EPS = float(np.finfo(float).eps)
+LOG_2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """|det A_B| prod q_B^{1/p} is exp(log_factor) times |det (matrix * scale)_B|, for each basis B.
+
+    Attributes
+    ----------
+    matrix : (r, n) array or sparse matrix
+        A itself, or A in other coordinates.
+    scale : (n,) array or None
+        Column factors, at most one; None if all are one.
+    gram : DenseGram
+        Of matrix * scale.
+    log_factor : float
+    plain : (r, n) array or None
+        The matrix T, whose columns have not been multiplied by weights; None if matrix has not.
+    log_scale : (n,) array or None
+        Logs of the column factors that go with ``plain``, or with ``matrix`` if that is None.
+    """
+
+    matrix: Any
+    scale: Floats | None
+    gram: DenseGram
+    log_factor: float
+    plain: Floats | None
+    log_scale: Floats | None
+
+    def weighted(self, items: Any) -> Floats:
+        """Return columns of matrix * scale as a dense array."""
+        block = self.matrix[:, items]
+        block = block.toarray() if sp.issparse(block) else block
+        return np.asarray(block if self.scale is None else block * self.scale[items])
+
+    def unweighted(self, items: Any) -> Floats:
+        """Return columns, without their factors, in coordinates that show dependent ones."""
+        if self.plain is not None:
+            return np.asarray(self.plain[:, items])
+        block = self.matrix[:, items]
+        return np.asarray(self.gram.W @ (block.toarray() if sp.issparse(block) else block))
+
+    def log_factors(self, bases: Integers) -> Floats:
+        """Return what to add to log |det| of `unweighted` bases for columns that are whitened."""
+        logs = np.zeros(len(bases))
+        if self.log_scale is not None:
+            logs = self.log_scale[bases].sum(axis=1)
+        return logs if self.plain is None else logs - self.gram.logdet / 2
+
+
+def coordinates_of(
+    A: Any, weights: Floats | None, power: float, basis: Integers | None = None
+) -> Coordinates:
+    """Choose coordinates; ``basis`` is a heavy basis if one is known.
+
+    Raises
+    ------
+    RankError
+        When the numerical rank is below the number of rows.
+    """
+    log_scale = None
+    if weights is not None:
+        with np.errstate(divide="ignore"):
+            log_scale = np.log(weights) / power
+    scale, log_unit = column_factors(weights, power)
+    matrix, exponent = _of_ordinary_size(A)
+    if scale is None or scale[scale > 0].min() > LEAST_SCALE:
+        gram = well_conditioned(matrix, scale)
+        if gram is not None:
+            log_factor = A.shape[0] * (log_unit + exponent * LOG_2)
+            with np.errstate(divide="ignore"):
+                logs = None if scale is None else np.log(scale)
+            return Coordinates(matrix, scale, gram, log_factor, None, logs)
+    check_finite(A, "A")
+    return _about_heavy_basis(A, log_scale, basis)
+
+
+def column_factors(weights: Floats | None, power: float) -> tuple[Floats | None, float]:
+    """Return q^{1/p} divided by a power of two that makes the largest about one, and its log.
+
+    Positive weights may become zero where they span more than floating-point numbers do.
+    """
+    if weights is None:
+        return None, 0.0
+    shift = int(np.frexp(weights.max())[1])
+    if power < 1:
+        with np.errstate(under="ignore"):
+            return np.ldexp(weights, -shift) ** (1.0 / power), shift * LOG_2 / power
+    roots: Floats = weights ** (1.0 / power)  # takes half of all orders, or more, before the shift
+    shift = int(np.frexp(roots.max())[1])
+    return np.ldexp(roots, -shift), shift * LOG_2
+
+
+def _of_ordinary_size(A: Any) -> tuple[Any, int]:
+    """Divide A by a power of two if its largest entry is huge or tiny; return its exponent."""
+    size = float(abs(A).max()) if sp.issparse(A) else max(float(A.max()), -float(A.min()))
+    if 1.0 / ORDINARY < size < ORDINARY or size == 0 or not np.isfinite(size):
+        return A, 0
+    exponent = int(np.frexp(size)[1])
+    if not sp.issparse(A):
+        return np.ldexp(A, -exponent), exponent
+    matrix = A.copy()
+    matrix.data = np.ldexp(A.data, -exponent)
+    return matrix, exponent
+
+
+def _about_heavy_basis(A: Any, log_scale: Floats | None, basis: Integers | None) -> Coordinates:
+    """Return M = S_H^{-1} T S and T = A_H^{-1} A for a heavy basis H."""
+    U, heights, widths = equilibrated(A.toarray() if sp.issparse(A) else A)
+    logs = np.asarray(widths * LOG_2, dtype=np.float64)
+    logs[~U.any(axis=0)] = -np.inf
+    if log_scale is not None:
+        logs = logs + log_scale
+    H = heavy_basis(U, logs) if basis is None else basis
+    W = np.asarray(np.linalg.inv(U[:, H]))
+    T = _refined(W, U, H)
+    ratios = logs - logs[H][:, None]
+    # An item that is heavier than item k of H depends on those picked before, but for rounding.
+    if ratios.max() > HEAVIER:
+        noise = 8 * len(U) * EPS * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(U, axis=0))
+        T[(ratios > HEAVIER) & (np.abs(T) <= noise)] = 0.0
+    matrix = np.zeros_like(T)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        np.multiply(T, np.exp(ratios), out=matrix, where=T != 0)
+    log_det = float(np.linalg.slogdet(U[:, H])[1])
+    log_factor = log_det + LOG_2 * float(heights.sum()) + float(logs[H].sum())
+    gram = factorise(matrix, None)
+    return Coordinates(matrix, None, gram, log_factor, T, logs - logs[H].sum() / len(H))
+
+
+def equilibrated(A: Floats) -> tuple[Floats, Integers, Integers]:
+    """Return U with A_ij = 2^(heights_i + widths_j) U_ij, rows and columns of about size one."""
+    exponents = np.where(A == 0, np.iinfo(np.int32).min // 2, np.frexp(A)[1])
+    heights = exponents.max(axis=1)
+    heights[heights < -(2**20)] = 0
+    widths = (exponents - heights[:, None]).max(axis=0)
+    widths[widths < -(2**20)] = 0
+    with np.errstate(under="ignore"):
+        return np.ldexp(A, -(heights[:, None] + widths)), heights, widths
+
+
+def heavy_basis(U: Floats, logs: Floats) -> Integers:
+    """Pick r items, each with the largest exp(logs) times distance from the span of those before.
+
+    A distance that rounding explains counts as zero.
+    """
+    r = len(U)
+    lengths = np.linalg.norm(U, axis=0)
+    noise = 8 * r * EPS * lengths
+    if np.isfinite(logs).sum() < r:
+        raise RankError(int(np.linalg.matrix_rank(U[:, np.isfinite(logs)])))
+    if np.ptp(logs[np.isfinite(logs)]) < SIMILAR:
+        scaled = U * np.exp(logs - logs.max())
+        R, order = scipy.linalg.qr(scaled, mode="r", pivoting=True)
+        picks: Integers = order[:r].astype(np.int64)
+        if (np.abs(np.diagonal(R)) > noise[picks] * np.exp(logs[picks] - logs.max())).all():
+            return picks
+    rest, Q, found = U.copy(), np.zeros((r, r)), []
+    for k in range(r):
+        lengths = np.linalg.norm(rest, axis=0)
+        with np.errstate(divide="ignore"):
+            worth = logs + np.where(lengths > noise, np.log(lengths), -np.inf)
+        j = int(np.argmax(worth))
+        if worth[j] == -np.inf:
+            raise RankError(k)
+        q = rest[:, j]
+        for _ in range(2):  # orthogonal to those before, beyond what rounding took away
+            q = q - Q[:, :k] @ (Q[:, :k].T @ q)
+        Q[:, k] = q / np.linalg.norm(q)
+        rest -= np.outer(Q[:, k], Q[:, k] @ rest)
+        rest[:, j] = 0.0
+        found.append(j)
+    return np.array(found, dtype=np.int64)
+
+
+def _refined(W: Floats, U: Floats, H: Integers) -> Floats:
+    """Return U_H^{-1} U to full accuracy, W being close to U_H^{-1}.
+
+    Any W spans the same rows. With W U computed to more than double precision, W U_H = I + E for a
+    small E, and multiplying by I - E leaves I - E^2, and so on.
+    """
+    identity = np.eye(len(H))
+    block, _ = accurate_product(W, U[:, H])
+    correction = identity
+    for _ in range(4):
+        E = block - identity
+        block = block - E @ block
+        correction = correction - E @ correction
+    T = np.empty_like(U)
+    for span, chunk in column_chunks(U, None):
+        product, error = accurate_product(W, chunk)
+        product = correction @ product
+        product[np.abs(product) <= error] = 0.0
+        T[:, span] = product
+    T[:, H] = identity
+    return T
