@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +97,8 @@ def run(files, seed, keep):
         refused = [case.name for case in valid if read(case, f"warm-{case.name}")]
     if refused:
         raise SystemExit(f"valid files are refused: {', '.join(refused)}")
-    cases = [*crafted(), *(damaged(valid[k % len(valid)], rng) for k in range(files))]
+    hostile = crafted()
+    cases = chain(hostile, (damaged(valid[k % len(valid)], rng) for k in range(files)))
     for number, case in enumerate(cases):
         wrong = judge(lambda case=case: read(case, case.name))
         if wrong:
@@ -104,7 +106,7 @@ def run(files, seed, keep):
             path = keep / f"{number}-{case.name}"
             path.write_bytes(case.data)
             print(f"{path}: {case.read}: {wrong}", flush=True)
-    print(f"{len(cases)} files, {failures} failures")
+    print(f"{len(hostile) + files} files, {failures} failures")
     return failures
 
 
