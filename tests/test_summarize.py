@@ -10,7 +10,7 @@ from zonodpp import ProjectionDPP, datasets
 from zonodpp.apps import Summary, summarize
 from zonodpp.apps.rouge import mean_rouge
 from zonodpp.apps.sentences import split_sentences, words
-from zonodpp.apps.summarize import ANSWERS
+from zonodpp.apps.summaries import ANSWERS
 from zonodpp.apps.text import appendix_features
 
 TEXTS = sorted((pathlib.Path(__file__).parent / "texts").glob("*.txt"))
@@ -198,7 +198,7 @@ def test_bad_arguments():
 
 
 def test_the_package_offers_functions_not_files():
-    import zonodpp.apps.summarize  # a file of the same name
+    import zonodpp.apps.summaries
 
     assert zonodpp.apps.summarize is summarize
     assert "summarize" in dir(zonodpp.apps)

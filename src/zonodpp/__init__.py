@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from zonodpp._loading import without_collection
 from zonodpp._version import __version__
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        with without_collection():
-            found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
+        found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
         globals()[name] = found
         return found
     if name in __all__:

@@ -14,6 +14,8 @@ import numba
 from numba.core import event
 from numba.core.caching import FunctionCache
 
+from zonodpp._stderr import is_watched
+
 VECTOR = 4  # numbers in a vector register: loops of so many, or a multiple, waste nothing
 PAUSE = 2.0  # seconds without compilation after which the next one is announced again
 
@@ -125,14 +127,6 @@ def _is_ours(event: Any) -> bool:
 
 
 event.register("numba:compile", _Notice())
-
-
-def is_watched() -> bool:
-    """Tell whether a person sees what is written to stderr: at a terminal or in a notebook."""
-    stream = sys.stderr
-    if stream is None or getattr(stream, "closed", False):
-        return False
-    return "ipykernel" in sys.modules or bool(getattr(stream, "isatty", bool)())
 
 
 @contextmanager

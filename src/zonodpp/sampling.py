@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from zonodpp._jit import announce_compilation
-from zonodpp._loading import loading
 from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
 from zonodpp.chains.slices import (
@@ -102,8 +101,8 @@ def sample(
         over the ``thin`` steps to it, with zonotope averaged along each line. Read it with
         ``trace(tracked=k)``.
     progress : bool or callable, optional
-        None shows a bar on a terminal and nothing elsewhere. A callable gets a `Progress` now and
-        then.
+        None shows a bar on a terminal and in a notebook, and nothing elsewhere. A callable gets a
+        `Progress` up to ten times a second.
     executor : concurrent.futures.Executor, optional
         Where chains run; threads of this process by default. Work that an executor loses (a
         worker of a cluster was killed) is made again. If all of its workers are lost, the draws
@@ -154,8 +153,7 @@ def sample(
     track = tracked_sets(track, target)
 
     with announce_compilation():
-        with loading(method):
-            sampler = prepare(method, target, track, options)
+        sampler = prepare(method, target, track, options)
         if sampler.independent:
             burn_in, thin = 0, 1
         width = getattr(sampler, "width", getattr(target, "k", target.r))

@@ -1,18 +1,20 @@
-"""Progress of a run: a bar on a terminal, silence in a pipe, a callable for programs."""
+"""Progress of a run: a bar for a person who is watching, a callable for programs."""
 
 from __future__ import annotations
 
-import sys
+import importlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from zonodpp._stderr import Stderr, is_watched
 from zonodpp.chains.slices import Chain, Plan
 from zonodpp.samplers import Sampler
 
-WIDTH = 28
+INTERVAL = 0.1  # seconds between two calls of a callable
+SHORT = 0.5  # seconds; a shorter run shows no bar
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,14 @@ class Progress:
         return self.drawn / self.total if self.total else 0.0
 
     def line(self) -> str:
-        """One line for a terminal."""
-        full = int(WIDTH * min(1.0, self.share))
+        """Describe the progress in one line."""
         parts = [f"{self.drawn:,}" + (f"/{self.total:,} draws" if self.total else " draws")]
         parts.append(f"{self.steps_per_second:,.0f} steps/s")
         if self.acceptance is not None:
             parts.append(f"{self.acceptance:.0%} accepted")
         if self.remaining < float("inf"):
             parts.append(f"{self.remaining:.0f} s left")
-        return f"[{'#' * full}{'.' * (WIDTH - full)}] " + ", ".join(parts)
+        return f"{min(1.0, self.share):4.0%} {', '.join(parts)}"
 
 
 def work_done(chains: list[Chain], thin: int) -> tuple[int, int]:
@@ -94,55 +95,45 @@ def work_done(chains: list[Chain], thin: int) -> tuple[int, int]:
     return position, sum(int(chain.state["counts"][0]) for chain in chains)
 
 
-def is_terminal(stream: Any) -> bool:
-    """Tell whether somebody looks at a stream; programs without a window have None for one."""
-    try:
-        return bool(stream.isatty())
-    except (AttributeError, ValueError, OSError):  # no stream, one that is closed, or another kind
-        return False
-
-
 @contextmanager
 def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
-    """Return the function that is told of progress, after at most ten calls a second."""
+    """Return the function to call with each `Progress`: what the argument ``progress`` asks for."""
     if callable(progress):
-        yield _throttled(progress, 0.1)
+        yield _throttled(progress)
         return
-    if progress is None:
-        progress = is_terminal(sys.stderr)
-    if not progress:
+    if not (is_watched() if progress is None else progress):
         yield lambda report: None
         return
-    shown = False
-    begun = time.perf_counter()
+    # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
+    # until a bar is wanted. It draws the bar in a terminal or in a notebook.
+    bar = importlib.import_module("tqdm.auto").tqdm(
+        total=1.0,
+        bar_format="|{bar}|{desc}",
+        delay=SHORT,
+        miniters=0,
+        leave=False,
+        dynamic_ncols=True,
+        file=Stderr(),
+    )
 
     def show(report: Progress) -> None:
-        nonlocal shown
-        if shown or time.perf_counter() - begun > 0.5:  # short runs need no bar
-            shown = True
-            _write("\r\x1b[K" + report.line())
+        bar.set_description_str(report.line(), refresh=False)
+        bar.update(min(1.0, report.share) - bar.n)
 
     try:
-        yield _throttled(show, 0.1)
+        yield show
     finally:
-        if shown:
-            _write("\r\x1b[K")
+        bar.n = bar.total  # a notebook marks bars that do not reach their end as failed
+        bar.close()
 
 
-def _write(text: str) -> None:
-    """Write to standard error, if there is one: a run does not end because nobody can look."""
-    with suppress(AttributeError, ValueError, OSError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-def _throttled(function: Callable[[Progress], None], gap: float) -> Callable[[Progress], None]:
+def _throttled(function: Callable[[Progress], None]) -> Callable[[Progress], None]:
     last = float("-inf")
 
     def call(report: Progress) -> None:
         nonlocal last
         now = time.perf_counter()
-        if now - last >= gap or report.drawn == report.total:
+        if now - last >= INTERVAL or report.drawn == report.total:
             last = now
             function(report)
 
