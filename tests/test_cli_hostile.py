@@ -51,6 +51,7 @@ DAMAGED_PARTS = {
         "col": np.zeros(4, np.int32),
     },
     "unknown format": {"format": b"xyz"},
+    "format of no characters": {"format": np.full(3, 2**30, np.uint32).view("<U3").reshape(())},
     "no indptr": {"indptr": None},
     "text": {"data": np.array(["a", "b", "c", "d"])},
 }

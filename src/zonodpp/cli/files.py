@@ -187,6 +187,13 @@ def _read_archive(source: Source, key: str | None) -> Any:
         names = check_archive(stream)
     if key is None and {"format", "shape", "data"} <= set(names):  # by scipy.sparse.save_npz
         with damage(source.name, "a sparse .npz file"), source.stream() as stream:
+            with np.load(stream) as arrays:
+                layout = arrays["format"]
+            if layout.dtype.kind != "S":  # NumPy makes invalid text of damaged characters
+                raise ValueError(
+                    "its format must be a byte string, as scipy.sparse.save_npz writes"
+                )
+            stream.seek(0)
             matrix = sp.load_npz(stream)
             check_size(8 * (sum(matrix.shape) + matrix.nnz), source.size())
             if hasattr(matrix, "check_format"):  # COO arrays check themselves, and DIA has no index
