@@ -15,6 +15,13 @@ import numpy as np
 from benchmarks import SEED
 from benchmarks.limits import Count
 from zonodpp._jit import VECTOR, jit, lean
+from zonodpp.basis.columns import (
+    UnitColumns,
+    basis_matrix,
+    tableau_column,
+    tableau_row,
+    unit_columns,
+)
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers import exact, exchange
 from zonodpp.samplers.exchange_tableau import Basis, Items
@@ -24,10 +31,10 @@ from zonodpp.samplers.exchange_tableau import scratch_for as exchange_scratch
 from zonodpp.samplers.exchange_tableau import tableau_column as exchange_column
 from zonodpp.samplers.exchange_walk import draw_entering
 from zonodpp.zonotope.frame import frame_of
-from zonodpp.zonotope.long_step import breakpoint
+from zonodpp.zonotope.long_step import long_ratio_test
 from zonodpp.zonotope.pivots import (
-    Scratch,
-    Tile,
+    TileScratch,
+    TileState,
     copy_basis,
     copy_bounds,
     copy_of,
@@ -37,9 +44,8 @@ from zonodpp.zonotope.pivots import (
     pivot,
     price,
     ratios,
+    tile_scratch,
 )
-from zonodpp.zonotope.pivots import scratch_for as scratch
-from zonodpp.zonotope.products import Engine, make_engine, tableau_column, tableau_row
 from zonodpp.zonotope.start import any_basis, bare_tile
 
 NUMBER = 8  # bytes
@@ -53,14 +59,14 @@ class Kernel(NamedTuple):
 
 
 @lean
-def many_rows(engine: Engine, weights: Floats, row: Floats, repeats: int) -> None:
+def many_rows(columns: UnitColumns, weights: Floats, row: Floats, repeats: int) -> None:
     for _ in range(repeats):
-        tableau_row(engine, weights, row)
+        tableau_row(columns, weights, row)
         weights[0] += 1e-300 * row[0]
 
 
 @lean
-def many_ratio_tests(engine: Engine, tile: Tile, work: Scratch, repeats: int) -> int:
+def many_ratio_tests(columns: UnitColumns, tile: TileState, work: TileScratch, repeats: int) -> int:
     """Find the entering item and update the reduced costs, as crossing a facet does."""
     gap, row = tile.gap, work.row
     n = row.shape[0]
@@ -71,7 +77,7 @@ def many_ratio_tests(engine: Engine, tile: Tile, work: Scratch, repeats: int) ->
         place = hashed // 65536 % n  # the minimum moves about, which no branch can foresee
         kept = gap[place]
         gap[place] = 1e-9
-        ratios(engine, tile, 0, 1.0, work)
+        ratios(columns, tile, 0, 1.0, work)
         found = first_minimum(work.bits)
         theta = 1e-300 * work.ratio[found]  # so small a step that tests stay what they are
         for j in range(n):
@@ -81,27 +87,31 @@ def many_ratio_tests(engine: Engine, tile: Tile, work: Scratch, repeats: int) ->
 
 
 @lean
-def many_long_tests(engine: Engine, tile: Tile, slope: float, work: Scratch, repeats: int) -> int:
+def many_long_tests(
+    columns: UnitColumns, tile: TileState, slope: float, work: TileScratch, repeats: int
+) -> int:
     """Find the entering item by long steps, past those that flip on the way."""
     passed = 0
     for _ in range(repeats):
-        ratios(engine, tile, 0, 1.0, work)
-        passed = breakpoint(engine, work, slope, 0.0)
+        ratios(columns, tile, 0, 1.0, work)
+        passed = long_ratio_test(columns, work, slope, 0.0)
     return passed
 
 
 @lean
-def many_pivots(engine: Engine, tile: Tile, p: int, item: int, work: Scratch, repeats: int) -> None:
+def many_pivots(
+    columns: UnitColumns, tile: TileState, p: int, item: int, work: TileScratch, repeats: int
+) -> None:
     """Let an item enter and leave again."""
     other = tile.basis[p]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        tableau_column(engine, tile.T, entering, work.column)
+        tableau_column(columns, tile.T, entering, work.column)
         pivot(tile, p, entering, work)
 
 
 @lean
-def many_breaks(tile: Tile, repeats: int) -> float:
+def many_breaks(tile: TileState, repeats: int) -> float:
     """Find the next facet and go there, a hair at a time."""
     u, v = tile.u, tile.v
     total = 0.0
@@ -114,7 +124,7 @@ def many_breaks(tile: Tile, repeats: int) -> float:
 
 
 @lean
-def many_copies(tile: Tile, to: Tile, repeats: int) -> None:
+def many_copies(tile: TileState, to: TileState, repeats: int) -> None:
     """Copy a tile, forth and back."""
     for k in range(repeats):
         if k % 2 == 0:
@@ -126,10 +136,12 @@ def many_copies(tile: Tile, to: Tile, repeats: int) -> None:
 
 
 @lean
-def many_prices(engine: Engine, tile: Tile, c: Floats, work: Scratch, repeats: int) -> None:
+def many_prices(
+    columns: UnitColumns, tile: TileState, c: Floats, work: TileScratch, repeats: int
+) -> None:
     """Compute reduced costs for a new tiling."""
     for _ in range(repeats):
-        price(engine, tile, c, work)
+        price(columns, tile, c, work)
         c[0] += 1e-300 * tile.gap[0]
 
 
@@ -191,27 +203,28 @@ def many_picks(
 def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of one tile of the walk."""
     rng = np.random.default_rng(SEED)
-    engine = frame_of(target.A, None if target.weights is None else np.sqrt(target.weights)).engine
+    scale = None if target.weights is None else np.sqrt(target.weights)
+    unit = frame_of(target.A, scale).columns
     r, n = target.r, target.n
-    tile, work = bare_tile(engine, any_basis(engine)), scratch(r, n)
+    tile, work = bare_tile(unit, any_basis(unit)), tile_scratch(r, n)
     weights = rng.standard_normal(r)
-    sparse = engine.columns.dense.shape[0] == 0
+    sparse = unit.by_column.dense.shape[0] == 0
     outside = np.setdiff1d(np.arange(n), tile.basis)
-    columns = tile.T @ column_matrix(target, engine)
+    columns = tile.T @ basis_matrix(unit, np.arange(n))
     p, k = np.unravel_index(np.argmax(abs(columns[:, outside])), (r, outside.size))
     item = int(outside[k])
     # Entries of T e_item that are not zero, for the item and, on its way out, the other one.
     touched = float(np.count_nonzero(abs(columns[:, item]) > 1e-12))
-    entries = len(engine.columns.data) / n if sparse else float(r)
+    entries = len(unit.by_column.data) / n if sparse else float(r)
     column = Count(2 * r * entries, NUMBER * r * entries)
     change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
     # One row makes the product a single pass, and leaves the ratio test by itself.
-    one = make_engine(rng.standard_normal((1, n)), None)
-    single, room = empty_tile(1, n), scratch(1, n)
+    one = unit_columns(rng.standard_normal((1, n)), None)
+    single, room = empty_tile(1, n), tile_scratch(1, n)
     single.T[:] = 1.0
     single.gap[:] = rng.random(n)
     single.side[:] = rng.choice([-1.0, 1.0], n)
-    other, other_room = copy_of(single), scratch(1, n)
+    other, other_room = copy_of(single), tile_scratch(1, n)
     point = copy_of(tile)
     point.u[:] = point.reach * rng.random(r)
     point.v[:] = rng.standard_normal(r)
@@ -220,7 +233,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     slope = 0.05 * n  # a few items are passed
     return {
         "row product": Kernel(
-            partial(many_rows, engine, weights, work.row),
+            partial(many_rows, unit, weights, work.row),
             Count(2 * r * n, NUMBER * r * n, NUMBER * n, 0.0, NUMBER * (r * n + n)),
         ),
         "ratio test": Kernel(partial(many_ratio_tests, one, single, room), test),
@@ -229,7 +242,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(4 * n, NUMBER * 6 * n, NUMBER * 3 * n, n, NUMBER * 6 * n),
         ),
         "column and pivot": Kernel(
-            partial(many_pivots, engine, tile, int(p), item, work),
+            partial(many_pivots, unit, tile, int(p), item, work),
             column + change + Count(data=NUMBER * r * r),
         ),
         "next break": Kernel(
@@ -241,7 +254,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, engine, copy_of(tile), rng.standard_normal(n), scratch(r, n)),
+            partial(many_prices, unit, copy_of(tile), rng.standard_normal(n), tile_scratch(r, n)),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),
@@ -251,13 +264,6 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             ),
         ),
     }
-
-
-def column_matrix(target: Any, engine: Engine) -> Any:
-    """Return the engine's unit columns as an array."""
-    if engine.rows.shape[1]:
-        return engine.rows
-    return target.A.toarray() / np.maximum(np.linalg.norm(target.A.toarray(), axis=0), 1e-300)
 
 
 def exchange_kernels(target: Any) -> dict[str, Kernel]:

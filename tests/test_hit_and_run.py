@@ -131,8 +131,8 @@ def k10(rng=0):
 
 def scaled_columns(sampler):
     """Return the columns of A with weights, in the coordinates in which the chain computes."""
-    unit = hit_and_run.unit_columns(sampler.engine)
-    return (unit.toarray() if hasattr(unit, "toarray") else unit) * sampler.engine.lengths
+    unit = hit_and_run.matrix_of(sampler.columns)
+    return (unit.toarray() if hasattr(unit, "toarray") else unit) * sampler.columns.lengths
 
 
 def trajectory(sampler, steps, rng=0):
@@ -172,10 +172,10 @@ def test_a_million_steps_do_not_drift():
     state = sampler.start(rng, None)
     subsets = np.empty((1, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((1, 0)), 1_000_000)
-    lengths = sampler.engine.lengths
+    lengths = sampler.columns.lengths
     y = np.where(state["side"] < 0, lengths, 0.0)
     y[state["basis"]] = state["u"]
-    unit = hit_and_run.unit_columns(sampler.engine)
+    unit = hit_and_run.matrix_of(sampler.columns)
     assert np.abs(unit @ y - state["x"]).max() < 1e-9
     assert (y >= -1e-9).all()
     assert (y <= lengths + 1e-9).all()
@@ -263,7 +263,7 @@ def test_a_sparse_target_stays_sparse():
     graph = nx.grid_2d_graph(6, 6)
     target = ProjectionDPP.from_graph(graph)
     sampler = hit_and_run.prepare(target)
-    assert sampler.engine.rows.shape == (35, 0)
+    assert sampler.columns.rows.shape == (35, 0)
     samples = sample(target, 50, method="zonotope", rng=0, track=[[0, 1]])
     for edges in samples.subsets[0]:
         assert nx.is_tree(nx.Graph([target.labels[e] for e in edges]))

@@ -149,8 +149,8 @@ def test_lewis_weights_of_parallel_columns_add_up():
 def test_lewis_position_keeps_determinants():
     A = np.random.default_rng(2).normal(size=(4, 9)) * 10.0 ** np.arange(-4, 5)
     A[:, 5] = 0
-    engine, log_scale, items, _ = lewis_position(A)
-    E, w = engine.rows, engine.lengths
+    columns, log_scale, items, _ = lewis_position(A)
+    E, w = columns.rows, columns.lengths
     assert items.tolist() == [0, 1, 2, 3, 4, 6, 7, 8]
     for basis in ([0, 1, 2, 3], [1, 3, 5, 7]):
         expected = np.linalg.slogdet(A[:, items[basis]])[1]
@@ -215,8 +215,8 @@ def test_estimates_of_hard_matrices(name):
 @pytest.mark.parametrize("name", ["tight clusters", "clustered", "gaussian"])
 def test_the_effective_share_counts_the_tail_that_draws_miss(name):
     A = skewed()[name]
-    engine = lewis_position(A).engine
-    E, w = engine.rows, engine.lengths
+    columns = lewis_position(A).columns
+    E, w = columns.rows, columns.lengths
     bases = np.array(list(combinations(range(A.shape[1]), len(A))))
     dets = np.abs(np.linalg.det(np.moveaxis(E[:, bases], 1, 0)))
     products = w[bases].prod(axis=1)

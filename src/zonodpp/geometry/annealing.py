@@ -10,13 +10,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._jit import lean
+from zonodpp.basis.alias import draw_alias
+from zonodpp.basis.columns import (
+    UnitColumns,
+    tableau_column,
+    tableau_entry,
+    unit_columns,
+    unit_vectors,
+)
+from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
 from zonodpp.inputs import as_count, as_matrix, check_finite
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import DenseGram, RankError, factorise
 from zonodpp.samplers import exact
 from zonodpp.targets import ProjectionDPP
-from zonodpp.zonotope.pivots import LARGE, REFRESH, Scratch, Tile, empty_tile, pivot, scratch_for
-from zonodpp.zonotope.products import Engine, make_engine, tableau_column, unit_vectors
+from zonodpp.zonotope.pivots import LARGE, REFRESH
 
 PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
 EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
@@ -27,7 +35,7 @@ DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 class Position(NamedTuple):
     """Columns in Lewis position: log |det A_B| = log |det E_B| + sum log w_B + log_scale."""
 
-    engine: Engine  # unit vectors e_i and lengths w_i; zero columns are left out
+    columns: UnitColumns  # unit vectors e_i and lengths w_i; zero columns are left out
     log_scale: float
     items: Integers  # the columns of A that are there
     n: int
@@ -49,7 +57,7 @@ def lewis_position(A: Any) -> Position:
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
-    return Position(make_engine(X, None), log_scale, items, np.shape(A)[1])
+    return Position(unit_columns(X, None), log_scale, items, np.shape(A)[1])
 
 
 def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
@@ -79,8 +87,8 @@ class Annealed:
     """Bases drawn from the projection DPP and annealed towards |det A_B|, with their weights."""
 
     def __init__(self, A: Any, moves: int | None, rng: np.random.Generator) -> None:
-        self.engine, self.log_scale, self.items, _ = lewis_position(A)
-        target = ProjectionDPP(self.engine.rows, weights=self.engine.lengths)
+        self.columns, self.log_scale, self.items, _ = lewis_position(A)
+        target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
         self.sampler = exact.prepare(target)
         self.state = self.sampler.start(rng, None)
@@ -107,16 +115,16 @@ class Annealed:
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], Floats]:
         """Return bases, and the logarithms of weights whose mean is the volume."""
-        bases = np.empty((size, self.engine.rows.shape[0]), np.int32)
+        bases = np.empty((size, self.columns.rows.shape[0]), np.int32)
         self.sampler.advance(self.state, rng, bases, np.empty((size, 0)), 1)
         return bases, self._walk(bases, self._powers(), rng) + self.log_scale
 
     def _walk(self, bases: NDArray[np.int32], powers: Floats, rng: np.random.Generator) -> Floats:
         """Exchange items of bases in place; return the averages of -log |det E_B|."""
-        r, n = self.engine.rows.shape
-        tile, scratch = empty_tile(r, n), scratch_for(r, n)
+        r = self.columns.rows.shape[0]
         logs = np.empty(len(bases))
-        if not anneal(rng, self.engine, self.sampler.alias, powers, bases, logs, tile, scratch):
+        work = np.empty(r, np.int64), np.zeros((r, r)), inverse_scratch(r)
+        if not anneal(rng, self.columns, self.sampler.alias, powers, bases, logs, *work):
             raise ArithmeticError("a basis turned out singular; rescale A, or pass fewer moves")
         return logs
 
@@ -130,13 +138,14 @@ def log_mean(logs: Floats) -> float:
 @lean
 def anneal(
     rng: np.random.Generator,
-    engine: Engine,
+    columns: UnitColumns,
     alias: Floats,
     powers: Floats,
     bases: NDArray[np.int32],
     logs: Floats,
-    tile: Tile,
-    scratch: Scratch,
+    basis: Integers,
+    T: Floats,
+    scratch: InverseScratch,
 ) -> bool:
     """Exchange an item of each basis at each power p; set logs to the mean of -log |det E_B|.
 
@@ -147,13 +156,13 @@ def anneal(
     The power changes by half a step before and half a step after, so that the same can be run
     backwards. Returns False if a basis is singular.
     """
-    T, basis, column, units = tile.T, tile.basis, scratch.column, engine.columns.dense
-    n, r = units.shape
+    column = scratch.column
+    r = basis.shape[0]
     for k in range(bases.shape[0]):
         for p in range(r):
             basis[p] = bases[k, p]
-        log = -invert(units, basis, T, scratch.order)
-        tile.age[0] = 0
+        log = -renew_inverse(columns, basis, T, 0.0, scratch)[1]
+        age = 0
         total = -log / 2
         for m in range(powers.shape[0]):
             total += log
@@ -162,70 +171,27 @@ def anneal(
             for i in range(r):
                 size += T[s, i] * T[s, i]
             size = math.sqrt(size)
-            if not size < np.inf:
+            if not (log < np.inf and size < np.inf):
                 return False
             while True:
-                spot = rng.random() * n
-                t = min(int(spot), n - 1)
-                if spot - t >= alias[t, 0]:
-                    t = int(alias[t, 1])
-                entry = 0.0
-                for i in range(r):
-                    entry += T[s, i] * units[t, i]
+                t = draw_alias(rng, alias)
+                entry = tableau_entry(columns, T, s, t)
                 cosine = abs(entry) / size
                 level = rng.random()
                 if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
                     break
             if t != basis[s]:
-                tableau_column(engine, T, t, column)
-                pivot(tile, s, t, scratch)
+                tableau_column(columns, T, t, column)
+                replace_item(T, s, column, scratch.row, scratch.touched)
+                basis[s] = t
                 log -= math.log(abs(entry))
-                if tile.age[0] >= REFRESH or abs(entry) > LARGE:
-                    log = -invert(units, basis, T, scratch.order)
-                    tile.age[0] = 0
+                age += 1
+                if age >= REFRESH or not 1.0 / LARGE < abs(entry) < LARGE:
+                    log = -renew_inverse(columns, basis, T, 0.0, scratch)[1]
+                    age = 0
         logs[k] = (total + log / 2) / powers.shape[0] if powers.shape[0] > 0 else log
         if not logs[k] < np.inf:
             return False
         for p in range(r):
             bases[k, p] = basis[p]
     return True
-
-
-@lean
-def invert(units: Floats, basis: Integers, T: Floats, order: Integers) -> float:
-    """Set T = E_B^{-1} by Gauss-Jordan elimination in place; return log |det E_B|.
-
-    Compiled, since threads of LAPACK cost more than they bring for thousands of small matrices.
-    """
-    r = T.shape[0]
-    for p in range(r):
-        for i in range(r):
-            T[i, p] = units[basis[p], i]
-    log_det = 0.0
-    for p in range(r):
-        best = p
-        for i in range(p + 1, r):
-            if abs(T[i, p]) > abs(T[best, p]):
-                best = i
-        order[p] = best
-        if best != p:
-            for j in range(r):
-                T[p, j], T[best, j] = T[best, j], T[p, j]
-        if T[p, p] == 0.0:
-            return -np.inf
-        log_det += math.log(abs(T[p, p]))
-        inverse = 1.0 / T[p, p]
-        T[p, p] = 1.0
-        for j in range(r):
-            T[p, j] *= inverse
-        for i in range(r):
-            factor = T[i, p]
-            if i != p and factor != 0.0:
-                T[i, p] = 0.0
-                for j in range(r):
-                    T[i, j] -= factor * T[p, j]
-    for p in range(r - 1, -1, -1):  # rows swapped on the way are columns of the inverse
-        if order[p] != p:
-            for i in range(r):
-                T[i, p], T[i, order[p]] = T[i, order[p]], T[i, p]
-    return log_det

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from zonodpp._jit import announce_compilation
+from zonodpp.basis.columns import unit_vectors
 from zonodpp.geometry.annealing import Annealed, lewis_position, log_mean, read_columns
 from zonodpp.inputs import as_count, as_positive, spawn
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.zonotope.products import unit_vectors
 
 MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
@@ -119,7 +119,7 @@ def lewis_weights(A: Any) -> Floats:
     """
     place = lewis_position(A)
     weights = np.zeros(place.n)
-    weights[place.items] = place.engine.lengths
+    weights[place.items] = place.columns.lengths
     return weights
 
 

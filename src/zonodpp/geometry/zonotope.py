@@ -20,8 +20,7 @@ from zonodpp.zonotope.chord import solve_chord
 from zonodpp.zonotope.costs import as_costs, unit_costs
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE, LOST
-from zonodpp.zonotope.pivots import Tile as EngineTile
-from zonodpp.zonotope.pivots import copy_of, scratch_for
+from zonodpp.zonotope.pivots import TileState, copy_of, tile_scratch
 from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
 from zonodpp.zonotope.traverse import traverse
 
@@ -63,15 +62,15 @@ class Zonotope:
         self.A = target.A
         self.r, self.n = target.r, target.n
         self._frame = frame_of(self.A, None)
-        engine = self._frame.engine
-        self._first = any_basis(engine)
+        columns = self._frame.columns
+        self._first = any_basis(columns)
         if c is None:
             [generator] = spawn(rng, purpose="tiling")
             self._costs = generator.standard_normal(self.n)  # for unit columns
-            self.c = self._costs * engine.lengths
+            self.c = self._costs * columns.lengths
         else:
             self.c = as_costs(c, self.n)
-            self._costs = unit_costs(self.c, engine)
+            self._costs = unit_costs(self.c, columns)
 
     def __repr__(self) -> str:
         return f"Zonotope(r={self.r}, n={self.n})"
@@ -83,14 +82,14 @@ class Zonotope:
         check_finite(point, name)
         return point
 
-    def _find(self, point: Floats) -> EngineTile:
+    def _find(self, point: Floats) -> TileState:
         """Return the tile that holds a point, or raise OutsideError."""
         x = self._frame.map(point)
         if not np.all(np.isfinite(x)):
             raise _outside(point)
         try:
             with announce_compilation():
-                return find_tile(self._frame.engine, x, self._costs, self._first)
+                return find_tile(self._frame.columns, x, self._costs, self._first)
         except OutsideError:
             raise _outside(point) from None
 
@@ -137,12 +136,12 @@ class Zonotope:
         at = self._frame.map(point)
         if not np.all(np.isfinite(at)):
             raise _outside(point)
-        engine, ellipsoid = self._frame.engine, self._frame.ellipsoid
-        tile = tile_from_basis(engine, self._first, self._costs)
-        tolerance = FEASIBLE * float(engine.lengths.max())
+        columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
+        tile = tile_from_basis(columns, self._first, self._costs)
+        tolerance = FEASIBLE * float(columns.lengths.max())
         with announce_compilation():
             low, high, pivots = solve_chord(
-                engine, ellipsoid, tile, at, along, tolerance, scratch_for(self.r, self.n)
+                columns, ellipsoid, tile, at, along, tolerance, tile_scratch(self.r, self.n)
             )
         if pivots < 0 or not low <= 0.0 <= high:
             if not self.contains(point):
@@ -170,11 +169,11 @@ class Zonotope:
                [0, 2]])
         """
         point, along, exponent = self._line(x, d)
-        engine, tile = self._frame.engine, self._find(point)
+        columns, tile = self._frame.columns, self._find(point)
         log_volume = self._frame.log_volume(tile.basis)
         back = copy_of(tile)
-        ahead_ends, ahead_bases, ahead_logs = traverse(engine, tile, along, log_volume)
-        back_ends, back_bases, back_logs = traverse(engine, back, -along, log_volume)
+        ahead_ends, ahead_bases, ahead_logs = traverse(columns, tile, along, log_volume)
+        back_ends, back_bases, back_logs = traverse(columns, back, -along, log_volume)
         # Both walks start in the tile of x: it is one piece, not two.
         return Walk(
             breaks=_rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
@@ -210,7 +209,7 @@ class Zonotope:
         found = []
         for basis in combinations(range(self.n), self.r):
             try:
-                tile = tile_from_basis(self._frame.engine, np.array(basis), self._costs)
+                tile = tile_from_basis(self._frame.columns, np.array(basis), self._costs)
             except ArithmeticError:
                 continue  # dependent columns: no tile
             upper = np.flatnonzero(tile.side < 0)

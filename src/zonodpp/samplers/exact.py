@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR, jit
+from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Columns, Floats, Integers, frozen
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.samplers import State, need_between, refuse_init
-from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
 

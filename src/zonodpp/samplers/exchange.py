@@ -28,12 +28,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import as_items, one_of
 from zonodpp.matrices.columns import Floats, Integers, columns_of, frozen
 from zonodpp.matrices.coordinates import LEAST_SCALE, column_factors
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.samplers import State, need_between
-from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for
 from zonodpp.samplers.exchange_walk import SMALL, ZERO, walk
 from zonodpp.samplers.tracking import SetTracker

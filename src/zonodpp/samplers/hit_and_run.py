@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonodpp._jit import VECTOR
+from zonodpp.basis.columns import UnitColumns, matrix_of, pad_columns
 from zonodpp.inputs import as_flag, as_items, as_positive, one_of, spawn
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.gram import RankError
@@ -25,8 +27,7 @@ from zonodpp.zonotope.chord import Ellipsoid
 from zonodpp.zonotope.costs import as_costs, unit_costs
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
-from zonodpp.zonotope.pivots import Tile, empty_tile, scratch_for
-from zonodpp.zonotope.products import Engine, filled_up, unit_columns
+from zonodpp.zonotope.pivots import TileState, empty_tile, tile_scratch
 from zonodpp.zonotope.start import (
     any_basis,
     bare_tile,
@@ -37,7 +38,7 @@ from zonodpp.zonotope.start import (
 
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
-TILE_FIELDS = Tile._fields
+TILE_FIELDS = TileState._fields
 PILOT_STEPS = 16
 TILES_PER_ITEM = 4
 TILES_PER_ITEM_TRACKED = 32
@@ -49,7 +50,7 @@ ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to
 class HitAndRun:
     """A prepared zonotope sampler."""
 
-    engine: Engine
+    columns: UnitColumns
     rule: Rule
     ellipsoid: Ellipsoid
     costs: Floats | None  # of the fixed tiling, for unit columns
@@ -62,26 +63,26 @@ class HitAndRun:
 
         With fresh tilings, start in a random basis.
         """
-        lengths = self.engine.lengths
+        lengths = self.columns.lengths
         n, r = lengths.size, len(self.rule.factor)
         costs = rng.standard_normal(n)
         if self.costs is not None:
             costs[: self.costs.size] = self.costs
         if init is None and self.rule.fresh:
             # No point is carried, so a random basis does, without a program to solve.
-            basis = any_basis(self.engine, lengths * rng.standard_exponential(n))
-            tile = bare_tile(self.engine, basis)
+            basis = any_basis(self.columns, lengths * rng.standard_exponential(n))
+            tile = bare_tile(self.columns, basis)
             x = np.zeros(r)
         elif init is None:
-            x = unit_columns(self.engine) @ (lengths * rng.random(n))
-            tile = find_tile(self.engine, x, costs)
+            x = matrix_of(self.columns) @ (lengths * rng.random(n))
+            tile = find_tile(self.columns, x, costs)
         else:
-            basis = checked_basis(init, self.engine, self.tracker.n)
-            tile = tile_from_basis(self.engine, basis, costs)
+            basis = checked_basis(init, self.columns, self.tracker.n)
+            tile = tile_from_basis(self.columns, basis, costs)
             tile.u[:] = rng.random(r) * tile.reach
             rest = np.where(tile.side < 0, lengths, 0.0)
             rest[tile.basis] = tile.u
-            x = unit_columns(self.engine) @ rest
+            x = matrix_of(self.columns) @ rest
         state = {name: getattr(tile, name) for name in TILE_FIELDS}
         state["x"] = np.array(x, dtype=np.float64)
         state["c"] = np.array(costs, dtype=np.float64)
@@ -97,14 +98,14 @@ class HitAndRun:
         thin: int,
     ) -> None:
         """Make thin * len(subsets) steps."""
-        r, n, sets = len(self.rule.factor), self.engine.lengths.size, self.tracker.size
+        r, n, sets = len(self.rule.factor), self.columns.lengths.size, self.tracker.size
         watched = np.zeros(n, np.bool_)
         watched[self.tracker.items] = True
         work = Work(
-            tile=Tile(*(state[name] for name in TILE_FIELDS)),
+            tile=TileState(*(state[name] for name in TILE_FIELDS)),
             walker=empty_tile(r, n),
             chosen=empty_tile(r, n),
-            scratch=scratch_for(r, n),
+            scratch=tile_scratch(r, n),
             x=state["x"],
             c=state["c"],
             d=np.empty(r),
@@ -121,16 +122,16 @@ class HitAndRun:
             if self.rule.long_steps:
                 from zonodpp.samplers.jump_line import run_by_long_steps  # where it is needed
 
-                done = run_by_long_steps(rng, self.engine, self.rule, self.ellipsoid, *draws)
+                done = run_by_long_steps(rng, self.columns, self.rule, self.ellipsoid, *draws)
             else:
-                done = run_by_walk(rng, self.engine, self.rule, *draws)
+                done = run_by_walk(rng, self.columns, self.rule, *draws)
             if done:
                 return
             self._mend(state)
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""
-        lengths = self.engine.lengths
+        lengths = self.columns.lengths
         basis = as_items(state["basis"], lengths.size, "the basis")
         if not (lengths[basis] > 0).all() or (state["reach"] != lengths[basis]).any():
             raise ValueError("the lengths of the basis' columns are others")
@@ -142,9 +143,9 @@ class HitAndRun:
         state["counts"][LOST_TILES] += 1
         basis = state["basis"].copy()
         if self.rule.fresh:  # there is no point to find
-            tile = tile_from_basis(self.engine, basis, state["c"])
+            tile = tile_from_basis(self.columns, basis, state["c"])
         else:
-            tile = find_tile(self.engine, state["x"], state["c"], basis)
+            tile = find_tile(self.columns, state["x"], state["c"], basis)
         for name in TILE_FIELDS:
             state[name][...] = getattr(tile, name)
 
@@ -217,22 +218,22 @@ def prepare(
             f"length that their numerical rank is {error.rank}, not r = {target.r}; use the other "
             "base_measure, or method='exact'"
         ) from None
-    costs = None if c is None else unit_costs(as_costs(c, target.n), frame.engine)
-    engine = filled_up(frame.engine)
+    costs = None if c is None else unit_costs(as_costs(c, target.n), frame.columns)
+    columns = pad_columns(frame.columns, VECTOR)
     unit = 0  # directions are in units of 2**unit
     if directions == "whitened":
         factor = np.linalg.inv(frame.whitener)
     else:
         unit = int(frame.heights.min())
         factor = np.ldexp(frame.W, unit - frame.heights)
-    mass, level = _masses(engine, q, s, target.power)
+    mass, level = _masses(columns, q, s, target.power)
     rule = Rule(
         factor=frozen(np.tril(factor)),
         mass=frozen(mass),
         level=frozen(level, np.int64),
         exponent=target.power - 1.0,
         window=np.inf,
-        tolerance=FEASIBLE * float(engine.lengths.max()),
+        tolerance=FEASIBLE * float(columns.lengths.max()),
         gibbs=line == "gibbs",
         fresh=tiling == "fresh",
         long_steps=False,
@@ -240,7 +241,7 @@ def prepare(
         metric=frozen(factor @ factor.T),
     )
     sampler = HitAndRun(
-        engine,
+        columns,
         rule,
         frame.ellipsoid,
         costs,
@@ -255,15 +256,15 @@ def prepare(
     return replace(sampler, rule=rule._replace(window=default_window(sampler)))
 
 
-def _masses(engine: Engine, q: Floats, s: Floats, power: float) -> tuple[Floats, Integers]:
+def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[Floats, Integers]:
     """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j.
 
     It may lie beyond floating-point numbers and is returned as mass * HUGE**level.
     """
-    logs = np.zeros(engine.lengths.size)
-    usable = np.flatnonzero(engine.lengths)
+    logs = np.zeros(columns.lengths.size)
+    usable = np.flatnonzero(columns.lengths)
     log_s = np.log(s[usable])
-    logs[usable] = (power - 1.0) * (np.log(engine.lengths[usable]) - log_s)
+    logs[usable] = (power - 1.0) * (np.log(columns.lengths[usable]) - log_s)
     logs[usable] += np.log(q[usable]) - log_s
     level = np.round((logs - logs.max()) / np.log(HUGE))
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
@@ -275,7 +276,7 @@ def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
     A pivot of the long-step method costs about LONG_STEP_COST tiles of the walk: the same row of
     the tableau, but a selection in place of a minimum, and many columns in place of one.
     """
-    if sampler.engine.lengths.size <= ALWAYS_WALK:
+    if sampler.columns.lengths.size <= ALWAYS_WALK:
         return False
     pivots = _pilot(sampler, long_steps=True)
     tiles = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import lean, spliced
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
@@ -26,16 +27,14 @@ from zonodpp.samplers.lines import (
     refresh,
 )
 from zonodpp.zonotope.chord import Ellipsoid, chord_ends
-from zonodpp.zonotope.factor import set_speed
 from zonodpp.zonotope.long_step import settle
-from zonodpp.zonotope.pivots import REFRESH, copy_basis, copy_bounds
-from zonodpp.zonotope.products import Engine
+from zonodpp.zonotope.pivots import REFRESH, copy_basis, copy_bounds, set_speed
 
 
 @lean
 def run_by_long_steps(
     rng: np.random.Generator,
-    engine: Engine,
+    columns: UnitColumns,
     rule: Rule,
     ellipsoid: Ellipsoid,
     watch: Watch,
@@ -50,12 +49,12 @@ def run_by_long_steps(
     tile = work.tile
     while progress[0] < subsets.shape[0]:
         while progress[1] < thin:
-            if tile.age[0] >= REFRESH and not refresh(engine, rule, work, counts):
+            if tile.age[0] >= REFRESH and not refresh(columns, rule, work, counts):
                 return False
-            draw_direction(rng, rule, work)
+            draw_direction(rng, rule.factor, work.z, work.d)
             set_speed(tile, work.d)
             look(watch, tile, work.before)
-            if not step_long(rng, engine, rule, ellipsoid, watch, work, counts):
+            if not step_long(rng, columns, rule, ellipsoid, watch, work, counts):
                 return False
             counts[STEPS] += 1
             finish_step(work, subsets, tracked, progress, thin)
@@ -67,7 +66,7 @@ def run_by_long_steps(
 @spliced
 def step_long(
     rng: np.random.Generator,
-    engine: Engine,
+    columns: UnitColumns,
     rule: Rule,
     ellipsoid: Ellipsoid,
     watch: Watch,
@@ -79,7 +78,7 @@ def step_long(
     r, sets = tile.u.shape[0], share.shape[0]
     copy_basis(tile, chosen)
     low, high, pivots = chord_ends(
-        engine, ellipsoid, chosen, work.x, work.d, rule.tolerance, work.scratch
+        columns, ellipsoid, chosen, work.x, work.d, rule.tolerance, work.scratch
     )
     if pivots < 0:
         return False
@@ -88,7 +87,7 @@ def step_long(
     copy_bounds(tile, chosen)
     for p in range(r):
         chosen.u[p] += alpha * tile.v[p]
-    more, log_ratio = settle(engine, chosen, -1, rule.tolerance, work.scratch)
+    more, log_ratio = settle(columns, chosen, -1, rule.tolerance, work.scratch)
     if more < 0:
         return False
     counts[TILES] += pivots + more

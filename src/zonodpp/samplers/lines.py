@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean, spliced
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.zonotope.factor import drift_of, refactorise
 from zonodpp.zonotope.long_step import locate
-from zonodpp.zonotope.pivots import Scratch, Tile, price
-from zonodpp.zonotope.products import Engine
+from zonodpp.zonotope.pivots import TileScratch, TileState, price, renew_tile
 
+# The names of the entries of `counts`, in the order of the constants below.
 COUNTERS = (
     "steps",
     "accepted",
@@ -56,10 +56,10 @@ class Watch(NamedTuple):
 class Work(NamedTuple):
     """The state of a chain and its scratch."""
 
-    tile: Tile
-    walker: Tile
-    chosen: Tile
-    scratch: Scratch
+    tile: TileState
+    walker: TileState
+    chosen: TileState
+    scratch: TileScratch
     x: Floats  # (r,) the point, carried when tilings are fixed
     c: Floats  # (n,) the costs of the present tiling, for unit columns
     d: Floats  # (r,)
@@ -71,9 +71,8 @@ class Work(NamedTuple):
 
 
 @spliced
-def draw_direction(rng: np.random.Generator, rule: Rule, work: Work) -> None:
-    """Draw z uniformly on the unit sphere and set d = factor z."""
-    z, d, factor = work.z, work.d, rule.factor
+def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Floats) -> None:
+    """Set d = factor z / |z| for z standard normal: z / |z| is uniform on the unit sphere."""
     r = z.shape[0]
     size = 0.0
     for i in range(r):
@@ -88,7 +87,7 @@ def draw_direction(rng: np.random.Generator, rule: Rule, work: Work) -> None:
 
 
 @inlined
-def look(watch: Watch, tile: Tile, inside: NDArray[np.bool_]) -> None:
+def look(watch: Watch, tile: TileState, inside: NDArray[np.bool_]) -> None:
     """Tell which tracked sets are in the tile: items of the basis rest at neither bound."""
     starts, items, side = watch.starts, watch.items, tile.side
     for s in range(starts.shape[0] - 1):
@@ -119,24 +118,22 @@ def finish_step(
 
 
 @lean
-def renew(engine: Engine, tile: Tile, scratch: Scratch, counts: Integers) -> None:
-    """Compute T anew from the basis, and count it, and what it had drifted."""
+def renew(columns: UnitColumns, tile: TileState, scratch: TileScratch, counts: Integers) -> None:
+    """Compute T anew from the basis; count this, and whether T had drifted."""
     counts[REFACTORISATIONS] += 1
-    if drift_of(engine, tile, scratch) > DRIFT:
+    if not renew_tile(columns, tile, scratch) <= DRIFT:
         counts[DRIFTS] += 1
-    tile.age[0] = 0
-    refactorise(engine, tile, scratch)
 
 
 @lean
-def refresh(engine: Engine, rule: Rule, work: Work, counts: Integers) -> bool:
+def refresh(columns: UnitColumns, rule: Rule, work: Work, counts: Integers) -> bool:
     """Compute everything anew from the basis and the point; False if the tile was lost."""
     tile, scratch = work.tile, work.scratch
-    renew(engine, tile, scratch, counts)
+    renew(columns, tile, scratch, counts)
     if rule.fresh:
         return True
-    price(engine, tile, work.c, scratch)
-    locate(engine, tile, work.x, scratch)
+    price(columns, tile, work.c, scratch)
+    locate(columns, tile, work.x, scratch)
     worst = 0.0
     for p in range(tile.u.shape[0]):
         worst = max(worst, -tile.u[p], tile.u[p] - tile.reach[p])

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, jit
+from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.samplers import State, refuse_init
-from zonodpp.samplers.alias import alias_table
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_cost import (
     MANY_STEPS,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean, spliced
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
@@ -28,18 +29,17 @@ from zonodpp.samplers.lines import (
     refresh,
     renew,
 )
-from zonodpp.zonotope.factor import set_speed
 from zonodpp.zonotope.pivots import (
     REFRESH,
-    Scratch,
-    Tile,
+    TileScratch,
+    TileState,
     copy_basis,
     copy_bounds,
     cross,
     next_break,
     price,
+    set_speed,
 )
-from zonodpp.zonotope.products import Engine
 
 ENDLESS = 10_000_000  # more tiles than any line has that fits into a lifetime
 
@@ -47,7 +47,7 @@ ENDLESS = 10_000_000  # more tiles than any line has that fits into a lifetime
 @lean
 def run_by_walk(
     rng: np.random.Generator,
-    engine: Engine,
+    columns: UnitColumns,
     rule: Rule,
     watch: Watch,
     work: Work,
@@ -65,17 +65,17 @@ def run_by_walk(
     tile = work.tile
     while progress[0] < subsets.shape[0]:
         while progress[1] < thin:
-            if tile.age[0] >= REFRESH and not refresh(engine, rule, work, counts):
+            if tile.age[0] >= REFRESH and not refresh(columns, rule, work, counts):
                 return False
             if rule.fresh:  # given B the point is uniform in its tile, whatever the costs are
                 draw_costs(rng, work.c)
-                price(engine, tile, work.c, work.scratch)
+                price(columns, tile, work.c, work.scratch)
                 for p in range(tile.u.shape[0]):
                     tile.u[p] = rng.random() * tile.reach[p]
-            draw_direction(rng, rule, work)
+            draw_direction(rng, rule.factor, work.z, work.d)
             set_speed(tile, work.d)
             look(watch, tile, work.before)
-            if not walk_line(rng, engine, rule, watch, work, counts):
+            if not walk_line(rng, columns, rule, watch, work, counts):
                 return False
             finish_step(work, subsets, tracked, progress, thin)
         progress[0] += 1
@@ -99,7 +99,12 @@ def draw_costs(rng: np.random.Generator, c: Floats) -> None:
 
 @spliced
 def walk_line(
-    rng: np.random.Generator, engine: Engine, rule: Rule, watch: Watch, work: Work, counts: Integers
+    rng: np.random.Generator,
+    columns: UnitColumns,
+    rule: Rule,
+    watch: Watch,
+    work: Work,
+    counts: Integers,
 ) -> bool:
     """Walk the window both ways from the point, and pick a tile on the way.
 
@@ -197,7 +202,7 @@ def walk_line(
             for k in range(r):
                 u[k] += length * v[k]
             gone += length
-            size, left = cross(engine, tile, p, work.scratch)
+            size, left = cross(columns, tile, p, work.scratch)
             if size == 0.0:
                 if not rule.reflect:
                     break
@@ -220,7 +225,7 @@ def walk_line(
             if watch.watched[left] or watch.watched[entered]:
                 look(watch, tile, inside)
             if tile.age[0] >= REFRESH:
-                renew(engine, tile, work.scratch, counts)
+                renew(columns, tile, work.scratch, counts)
                 set_speed(tile, work.along)
         counts[TILES] += tiles
     total = stay + others
@@ -250,7 +255,7 @@ def walk_line(
 
 
 @inlined
-def reflect(rule: Rule, tile: Tile, p: int, along: Floats, scratch: Scratch) -> None:
+def reflect(rule: Rule, tile: TileState, p: int, along: Floats, scratch: TileScratch) -> None:
     """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.
 
     Its normal is row p of T. In the metric of the directions the mirror keeps lengths, so that it

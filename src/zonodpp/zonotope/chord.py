@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, lean, spliced
-from zonodpp.matrices.columns import Floats, frozen
-from zonodpp.zonotope.long_step import locate, settle
-from zonodpp.zonotope.pivots import Scratch, Tile, first_minimum, pivot
-from zonodpp.zonotope.products import (
-    Engine,
+from zonodpp.basis.columns import (
+    UnitColumns,
+    matrix_of,
     sum_columns,
     tableau_column,
     tableau_row,
-    unit_columns,
 )
+from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.zonotope.long_step import locate, settle
+from zonodpp.zonotope.pivots import TileScratch, TileState, first_minimum, pivot
 
 
 class Ellipsoid(NamedTuple):
@@ -32,13 +32,13 @@ class Ellipsoid(NamedTuple):
     radius: float
 
 
-def ellipsoid_of(engine: Engine, W: Floats) -> Ellipsoid:
+def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
     """Fit radius to the mean width over directions; W whitens the columns l_j e_j."""
-    rows = unit_columns(engine)
+    rows = matrix_of(columns)
     r = len(W)
-    spread = np.linalg.norm((W @ rows) * engine.lengths, axis=0).sum()
+    spread = np.linalg.norm((W @ rows) * columns.lengths, axis=0).sum()
     return Ellipsoid(
-        centre=frozen(rows @ engine.lengths / 2),
+        centre=frozen(rows @ columns.lengths / 2),
         whitener=frozen(W),
         radius=float(spread / np.sqrt(2 * np.pi * r)),
     )
@@ -46,13 +46,13 @@ def ellipsoid_of(engine: Engine, W: Floats) -> Ellipsoid:
 
 @spliced
 def guess_normal(
-    engine: Engine,
+    columns: UnitColumns,
     ellipsoid: Ellipsoid,
     x: Floats,
     d: Floats,
     sign: float,
     normal: Floats,
-    scratch: Scratch,
+    scratch: TileScratch,
 ) -> None:
     """Guess the normal of the facet where x + alpha sign d leaves the zonotope.
 
@@ -78,10 +78,10 @@ def guess_normal(
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
     back_transform(W, far, normal)
-    tableau_row(engine, normal, row)
+    tableau_row(columns, normal, row)
     for j in range(row.shape[0]):
-        row[j] = engine.lengths[j] if row[j] > 0.0 else 0.0
-    sum_columns(engine, row, normal)
+        row[j] = columns.lengths[j] if row[j] > 0.0 else 0.0
+    sum_columns(columns, row, normal)
     alpha = 0.0
     size = 0.0
     length = 0.0
@@ -112,13 +112,15 @@ def back_transform(W: Floats, direction: Floats, normal: Floats) -> None:
 
 
 @spliced
-def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scratch) -> None:
+def crash(
+    columns: UnitColumns, tile: TileState, place: int, normal: Floats, scratch: TileScratch
+) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``normal``."""
     row, ratio, bits = scratch.row, scratch.ratio, scratch.bits
     column, order = scratch.column, scratch.order
-    T, basis, reach, lengths = tile.T, tile.basis, tile.reach, engine.lengths
+    T, basis, reach, lengths = tile.T, tile.basis, tile.reach, columns.lengths
     r, n = basis.shape[0], row.shape[0]
-    tableau_row(engine, normal, row)
+    tableau_row(columns, normal, row)
     for j in range(n):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
@@ -141,7 +143,7 @@ def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scrat
                 order[here] = 1
                 settled += 1
             continue
-        tableau_column(engine, T, item, column)
+        tableau_column(columns, T, item, column)
         best = -1
         for p in range(r):
             if order[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
@@ -154,7 +156,7 @@ def crash(engine: Engine, tile: Tile, place: int, normal: Floats, scratch: Scrat
 
 
 @spliced
-def enter_line(tile: Tile, d: Floats, scratch: Scratch) -> int:
+def enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
     """Put -d into the basis, in the place where it is safest; return that place.
 
     Its coordinate is then alpha in x + alpha d = E y.
@@ -177,13 +179,13 @@ def enter_line(tile: Tile, d: Floats, scratch: Scratch) -> int:
 
 @spliced
 def chord_end(
-    engine: Engine,
-    tile: Tile,
+    columns: UnitColumns,
+    tile: TileState,
     place: int,
     x: Floats,
     sign: float,
     tolerance: float,
-    scratch: Scratch,
+    scratch: TileScratch,
 ) -> tuple[float, int]:
     """Solve one of the two programs of equation (11): how far x can go along sign * d.
 
@@ -195,7 +197,7 @@ def chord_end(
     # The only cost is that of alpha, so reduced costs are its row of the tableau.
     for i in range(r):
         weights[i] = T[place, i]
-    tableau_row(engine, weights, row)
+    tableau_row(columns, weights, row)
     for j in range(n):
         gap[j] = abs(row[j])
         side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0
@@ -203,20 +205,20 @@ def chord_end(
         if p != place:
             gap[basis[p]] = 0.0
             side[basis[p]] = 0.0
-    locate(engine, tile, x, scratch)
-    pivots, _ = settle(engine, tile, place, tolerance, scratch)
+    locate(columns, tile, x, scratch)
+    pivots, _ = settle(columns, tile, place, tolerance, scratch)
     return tile.u[place], pivots
 
 
 @spliced
 def chord_ends(
-    engine: Engine,
+    columns: UnitColumns,
     ellipsoid: Ellipsoid,
-    tile: Tile,
+    tile: TileState,
     x: Floats,
     d: Floats,
     tolerance: float,
-    scratch: Scratch,
+    scratch: TileScratch,
 ) -> tuple[float, float, int]:
     """Return the ends alpha_m <= 0 <= alpha_M of the chord x + alpha d, and the number of pivots.
 
@@ -226,9 +228,9 @@ def chord_ends(
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
         sign = 1.0 - 2.0 * half
-        guess_normal(engine, ellipsoid, x, d, sign, scratch.normal, scratch)
-        crash(engine, tile, place, scratch.normal, scratch)
-        end, more = chord_end(engine, tile, place, x, sign, tolerance, scratch)
+        guess_normal(columns, ellipsoid, x, d, sign, scratch.normal, scratch)
+        crash(columns, tile, place, scratch.normal, scratch)
+        end, more = chord_end(columns, tile, place, x, sign, tolerance, scratch)
         if more < 0:
             return 0.0, 0.0, more
         pivots += more
@@ -241,14 +243,14 @@ def chord_ends(
 
 @lean
 def solve_chord(
-    engine: Engine,
+    columns: UnitColumns,
     ellipsoid: Ellipsoid,
-    tile: Tile,
+    tile: TileState,
     x: Floats,
     d: Floats,
     tolerance: float,
-    scratch: Scratch,
+    scratch: TileScratch,
 ) -> tuple[float, float, int]:
     """Compiled entry to `chord_ends`."""
-    ends: tuple[float, float, int] = chord_ends(engine, ellipsoid, tile, x, d, tolerance, scratch)
+    ends: tuple[float, float, int] = chord_ends(columns, ellipsoid, tile, x, d, tolerance, scratch)
     return ends

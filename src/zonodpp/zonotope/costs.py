@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.inputs import check_finite
 from zonodpp.matrices.columns import Floats
-from zonodpp.zonotope.products import Engine
 
 # Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
 # so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
-SHORTEST = 1e-200  # of columns' lengths: beyond it costs of unit columns would overflow
+SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
 
 
@@ -33,7 +33,7 @@ def as_costs(c: Any, n: int) -> Floats:
     return costs
 
 
-def unit_costs(c: Floats, engine: Engine) -> Floats:
+def unit_costs(c: Floats, columns: UnitColumns) -> Floats:
     """Return costs for unit columns, with ties broken: c_j y_j = (c_j / l_j) (l_j y_j).
 
     The tiling does not depend on the scale of c, which is brought to one.
@@ -41,4 +41,4 @@ def unit_costs(c: Floats, engine: Engine) -> Floats:
     exponent = np.frexp(np.abs(c).max())[1]
     noise = np.random.default_rng(SEED).standard_normal(c.size)
     costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
-    return costs / np.maximum(engine.lengths, SHORTEST)
+    return costs / np.maximum(columns.lengths, SHORTEST)

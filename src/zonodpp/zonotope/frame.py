@@ -13,10 +13,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from zonodpp.basis.columns import UnitColumns, basis_matrix, rounding_of, unit_columns
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.gram import column_chunks, factorise
 from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
-from zonodpp.zonotope.products import Engine, make_engine, rounding_of, unit_columns
 
 NONE = -(2**20)  # the exponent of zero: below all others
 
@@ -24,7 +24,7 @@ NONE = -(2**20)  # the exponent of zero: below all others
 class Frame(NamedTuple):
     """The zonotope of the columns s_j a_j, computed with as Z(M A S)."""
 
-    engine: Engine
+    columns: UnitColumns
     heights: Integers  # (r,) D = diag(2**-heights)
     W: Floats  # (r, r) lower triangular
     whitener: Floats  # (r, r) lower triangular: whitener M A S has orthonormal rows
@@ -42,9 +42,8 @@ class Frame(NamedTuple):
 
     def log_volume(self, basis: Integers) -> float:
         """Return log |det (A S)_B|."""
-        unit = unit_columns(self.engine)[:, basis]
-        log_det = np.linalg.slogdet(unit.toarray() if sp.issparse(unit) else unit)[1]
-        log_det += np.log(self.engine.lengths[basis]).sum() + self.heights.sum() * np.log(2.0)
+        log_det = np.linalg.slogdet(basis_matrix(self.columns, basis))[1]
+        log_det += np.log(self.columns.lengths[basis]).sum() + self.heights.sum() * np.log(2.0)
         return float(log_det - np.log(np.abs(np.diagonal(self.W))).sum())
 
 
@@ -57,8 +56,8 @@ def frame_of(A: Any, scale: Floats | None) -> Frame:
     if not gram.well_conditioned:
         W, whitener = whitener, W
         X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
-    engine = make_engine(X, None)._replace(blur=frozen(np.abs(W) @ blur))
-    return Frame(engine, heights, frozen(W), frozen(whitener), ellipsoid_of(engine, whitener))
+    columns = unit_columns(X, None)._replace(blur=frozen(np.abs(W) @ blur))
+    return Frame(columns, heights, frozen(W), frozen(whitener), ellipsoid_of(columns, whitener))
 
 
 def _even_rows(A: Any, scale: Floats) -> tuple[Any, Integers]:

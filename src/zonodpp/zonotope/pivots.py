@@ -1,4 +1,4 @@
-"""Tiles and pivots: the compiled heart of the zonotope.
+"""Tiles and pivots: the compiled parts of a walk through the zonotope.
 
 A tile is a basis B with, for every other item, the bound at which it rests; that bound is the sign
 of the reduced cost cbar_j = c_j - c_B T e_j, T = E_B^{-1}, of the linear program P_x(A, c) of the
@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, spliced
+from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
+from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.zonotope.products import Engine, tableau_column, tableau_row
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
-REFRESH = 1000  # pivots after which T is computed anew
-LARGE = 1e5  # a pivot below 1 / LARGE has T computed anew at once
+REFRESH = 1000  # pivots after which T is computed anew, which costs as much as about r pivots
+LARGE = 1e5  # after a pivot below 1 / LARGE, which magnifies errors so much, T is computed anew
+SINGULAR = 1e-14  # a column with a smaller share outside the span of the others is dependent
 
 
-class Tile(NamedTuple):
+class TileState(NamedTuple):
     """A tile, a point in it, and a direction; all arrays are changed in place."""
 
     basis: Integers  # (r,)
@@ -33,25 +35,25 @@ class Tile(NamedTuple):
     age: Integers  # (1,) pivots since T was computed from the basis
 
 
-class Scratch(NamedTuple):
-    """Room for rows, ratio tests and columns, so that kernels allocate nothing."""
+class TileScratch(NamedTuple):
+    """Memory for rows, ratio tests and columns, so that compiled code allocates nothing."""
 
     row: Floats  # (n,)
     ratio: Floats  # (n,)
     bits: Integers  # (n,) the same memory as ratio
     column: Floats  # (r,)
     weights: Floats  # (r,)
-    order: Integers  # (n,) and some room
+    order: Integers  # (n + 16,), of which a long ratio test uses n and at most 12 more
     normal: Floats  # (r,)
     far: Floats  # (r,)
     reached: Floats  # (r,)
     touched: Integers  # (r,)
-    matrix: Floats  # (r, r)
+    inverse: InverseScratch
 
 
-def empty_tile(r: int, n: int) -> Tile:
+def empty_tile(r: int, n: int) -> TileState:
     """Allocate a tile."""
-    return Tile(
+    return TileState(
         basis=np.zeros(r, np.int64),
         T=np.zeros((r, r)),
         u=np.zeros(r),
@@ -63,16 +65,16 @@ def empty_tile(r: int, n: int) -> Tile:
     )
 
 
-def copy_of(tile: Tile) -> Tile:
+def copy_of(tile: TileState) -> TileState:
     """Return a tile of its own."""
     arrays: Any = (array.copy() for array in tile)
-    return Tile(*arrays)
+    return TileState(*arrays)
 
 
-def scratch_for(r: int, n: int) -> Scratch:
+def tile_scratch(r: int, n: int) -> TileScratch:
     """Allocate scratch."""
     ratio = np.empty(n)
-    return Scratch(
+    return TileScratch(
         row=np.empty(n),
         ratio=ratio,
         bits=ratio.view(np.int64),
@@ -82,13 +84,13 @@ def scratch_for(r: int, n: int) -> Scratch:
         normal=np.empty(r),
         far=np.empty(r),
         reached=np.empty(r),
-        touched=np.empty(r + 1, np.int64),
-        matrix=np.empty((r, r)),
+        touched=np.empty(r, np.int64),
+        inverse=inverse_scratch(r),
     )
 
 
 @inlined
-def copy_basis(source: Tile, to: Tile) -> None:
+def copy_basis(source: TileState, to: TileState) -> None:
     """Copy the basis, its inverse and the point; not the bounds of the other items."""
     r = source.basis.shape[0]
     basis, T, u, v, reach = source.basis, source.T, source.u, source.v, source.reach
@@ -105,7 +107,7 @@ def copy_basis(source: Tile, to: Tile) -> None:
 
 
 @inlined
-def copy_bounds(source: Tile, to: Tile) -> None:
+def copy_bounds(source: TileState, to: TileState) -> None:
     """Copy the reduced costs: the bounds of the other items."""
     gap, side, to_gap, to_side = source.gap, source.side, to.gap, to.side
     for j in range(gap.shape[0]):
@@ -114,7 +116,7 @@ def copy_bounds(source: Tile, to: Tile) -> None:
 
 
 @spliced
-def price(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> None:
+def price(columns: UnitColumns, tile: TileState, c: Floats, scratch: TileScratch) -> None:
     """Set gap and side from the costs c: reduced costs c_j - (c_B T) e_j."""
     basis, T, gap, side = tile.basis, tile.T, tile.gap, tile.side
     row, multipliers = scratch.row, scratch.weights
@@ -125,7 +127,7 @@ def price(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> None:
         cost = c[basis[p]]
         for i in range(r):
             multipliers[i] += cost * T[p, i]
-    tableau_row(engine, multipliers, row)
+    tableau_row(columns, multipliers, row)
     for j in range(row.shape[0]):
         reduced = c[j] - row[j]
         gap[j] = abs(reduced)
@@ -136,7 +138,7 @@ def price(engine: Engine, tile: Tile, c: Floats, scratch: Scratch) -> None:
 
 
 @inlined
-def next_break(tile: Tile) -> tuple[float, int]:
+def next_break(tile: TileState) -> tuple[float, int]:
     """How far the point can go along the line, and which coordinate then meets its bound."""
     u, v, lengths = tile.u, tile.v, tile.reach
     nearest = np.inf
@@ -153,39 +155,46 @@ def next_break(tile: Tile) -> tuple[float, int]:
 
 
 @inlined
-def pivot(tile: Tile, p: int, item: int, scratch: Scratch) -> None:
+def pivot(tile: TileState, p: int, item: int, scratch: TileScratch) -> None:
     """Put an item into place p of the basis: T and the speeds, O(r^2).
 
-    ``scratch.column`` is T e_item. For graphs most of it is zero: rows to change are listed first,
-    without branches that the processor could not foresee.
+    ``scratch.column`` is T e_item.
     """
-    T, v, column = tile.T, tile.v, scratch.column
-    weights, touched = scratch.weights, scratch.touched
-    r = column.shape[0]
+    v, column = tile.v, scratch.column
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
-    for i in range(r):
-        weights[i] = T[p, i] * inverse
-    count = 0
-    for k in range(r):
-        touched[count] = k
-        count += 1 if column[k] != 0.0 else 0
-    for q in range(count):
-        k = touched[q]
-        factor = column[k]
-        for i in range(r):
-            T[k, i] -= factor * weights[i]
-        v[k] -= factor * speed
-    for i in range(r):
-        T[p, i] = weights[i]
+    for k in range(column.shape[0]):
+        v[k] -= column[k] * speed
     v[p] = speed
+    replace_item(tile.T, p, column, scratch.weights, scratch.touched)
     tile.basis[p] = item
-    # A small pivot blows up rounding errors: let T be computed anew soon.
     tile.age[0] += 1 if abs(inverse) < LARGE else REFRESH
 
 
 @inlined
-def ratios(engine: Engine, tile: Tile, p: int, upward: float, scratch: Scratch) -> None:
+def set_speed(tile: TileState, d: Floats) -> None:
+    """Set v = T d, the speed of the coordinates along the direction d."""
+    T, v = tile.T, tile.v
+    for p in range(v.shape[0]):
+        total = 0.0
+        for i in range(v.shape[0]):
+            total += T[p, i] * d[i]
+        v[p] = total
+
+
+@spliced
+def renew_tile(columns: UnitColumns, tile: TileState, scratch: TileScratch) -> float:
+    """Compute T anew from the basis; return how far it had drifted, infinity if singular."""
+    drift: float
+    drift, _ = renew_inverse(columns, tile.basis, tile.T, SINGULAR, scratch.inverse)
+    tile.age[0] = 0
+    return drift
+
+
+@inlined
+def ratios(
+    columns: UnitColumns, tile: TileState, p: int, upward: float, scratch: TileScratch
+) -> None:
     """Ratio test when coordinate p leaves (upward: at its length, else at 0).
 
     Sets row_j, by which the |reduced cost| of item j falls for each unit of the dual step, and
@@ -198,7 +207,7 @@ def ratios(engine: Engine, tile: Tile, p: int, upward: float, scratch: Scratch) 
         weights[i] = T[p, i]
         size += weights[i] * weights[i]
     least = PIVOT * np.sqrt(size)
-    tableau_row(engine, weights, row)
+    tableau_row(columns, weights, row)
     for j in range(row.shape[0]):
         drop = upward * side[j] * row[j]
         row[j] = drop
@@ -221,7 +230,7 @@ def first_minimum(bits: Integers) -> int:
 
 
 @spliced
-def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, int]:
+def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -> tuple[float, int]:
     """Cross the facet where coordinate p has met its bound, into the neighbouring tile.
 
     The entering item is the one whose reduced cost reaches zero first, so that the new basis is
@@ -233,10 +242,10 @@ def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, 
         |det| of the new basis over that of the old one, and the item that left. The pivot is zero,
         and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
-    gap, side, lengths = tile.gap, tile.side, engine.lengths
+    gap, side, lengths = tile.gap, tile.side, columns.lengths
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
     upward = 1.0 if tile.v[p] > 0.0 else -1.0
-    ratios(engine, tile, p, upward, scratch)
+    ratios(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.bits)
     theta = ratio[entering]
     if theta == np.inf:
@@ -250,7 +259,7 @@ def cross(engine: Engine, tile: Tile, p: int, scratch: Scratch) -> tuple[float, 
     tile.reach[p] = lengths[entering]
     gap[entering] = 0.0
     side[entering] = 0.0
-    tableau_column(engine, tile.T, entering, column)
+    tableau_column(columns, tile.T, entering, column)
     size = abs(column[p])
     pivot(tile, p, entering, scratch)
     return size, left

@@ -10,15 +10,21 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._jit import lean
+from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
 from zonodpp.inputs import as_items
 from zonodpp.matrices.columns import Floats, Integers, frozen
-from zonodpp.zonotope.factor import refactorise
 from zonodpp.zonotope.long_step import FEASIBLE, OUTSIDE, locate, settle
-from zonodpp.zonotope.pivots import Scratch, Tile, empty_tile, price, scratch_for
-from zonodpp.zonotope.products import Engine, unit_columns
+from zonodpp.zonotope.pivots import (
+    TileScratch,
+    TileState,
+    empty_tile,
+    price,
+    renew_tile,
+    tile_scratch,
+)
 
-SINGULAR = -3
-LARGEST = 2**30  # entries of a dense matrix
+SINGULAR_BASIS = -3  # returned in place of a number of pivots, like OUTSIDE and LOST
+LARGEST = 2**30  # entries of a dense matrix, 8 GiB
 
 
 class OutsideError(ValueError):
@@ -27,25 +33,30 @@ class OutsideError(ValueError):
 
 @lean
 def _begin(
-    engine: Engine, tile: Tile, c: Floats, x: Floats, tolerance: float, scratch: Scratch
+    columns: UnitColumns,
+    tile: TileState,
+    c: Floats,
+    x: Floats,
+    tolerance: float,
+    scratch: TileScratch,
 ) -> int:
     """Set up the tile of a basis; if x is given (not empty), go on to the tile that holds it."""
-    if not refactorise(engine, tile, scratch):
-        return SINGULAR
-    price(engine, tile, c, scratch)
+    if renew_tile(columns, tile, scratch) == np.inf:
+        return SINGULAR_BASIS
+    price(columns, tile, c, scratch)
     if x.shape[0] == 0:
         return 0
-    locate(engine, tile, x, scratch)
-    result = settle(engine, tile, -1, tolerance, scratch)
+    locate(columns, tile, x, scratch)
+    result = settle(columns, tile, -1, tolerance, scratch)
     return int(result[0])
 
 
-def any_basis(engine: Engine, scale: Floats | None = None) -> Integers:
+def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
     """Return r independent columns (QR with column pivoting), by preference those of large scale.
 
     Without scale they are about as well conditioned as any.
     """
-    unit = unit_columns(engine)
+    unit = matrix_of(columns)
     if sp.issparse(unit) and math.prod(unit.shape) > LARGEST:
         raise ValueError(
             f"a first basis takes a dense matrix of {unit.shape[0]:,} x {unit.shape[1]:,}, which "
@@ -58,15 +69,13 @@ def any_basis(engine: Engine, scale: Floats | None = None) -> Integers:
     return np.asarray(order[: len(dense)], dtype=np.int64)
 
 
-def checked_basis(init: Any, engine: Engine, n: int) -> Integers:
+def checked_basis(init: Any, columns: UnitColumns, n: int) -> Integers:
     """Check that a user's starting basis is one, of the first n items."""
-    r = engine.rows.shape[0]
+    r = columns.rows.shape[0]
     basis = as_items(init, n, "init")
     if basis.shape != (r,):
         raise ValueError(f"init must hold r = {r} items, got {basis.shape}")
-    unit = unit_columns(engine)[:, basis]
-    unit = unit.toarray() if sp.issparse(unit) else unit
-    smallest = np.linalg.svd(unit, compute_uv=False)[-1]
+    smallest = np.linalg.svd(basis_matrix(columns, basis), compute_uv=False)[-1]
     if smallest < 1e-12:
         raise ValueError(
             f"init = {basis.tolist()} is not a basis: its columns are dependent (or have weight "
@@ -75,26 +84,27 @@ def checked_basis(init: Any, engine: Engine, n: int) -> Integers:
     return basis
 
 
-def bare_tile(engine: Engine, basis: Integers) -> Tile:
+def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
     """Return a basis with its inverse, in no particular tiling."""
-    tile = empty_tile(len(basis), engine.lengths.size)
+    tile = empty_tile(len(basis), columns.lengths.size)
     tile.basis[:] = basis
-    tile.reach[:] = engine.lengths[basis]
-    unit = unit_columns(engine)[:, basis]
-    tile.T[:] = np.linalg.inv(unit.toarray() if sp.issparse(unit) else unit)
+    tile.reach[:] = columns.lengths[basis]
+    tile.T[:] = np.linalg.inv(basis_matrix(columns, basis))
     return tile
 
 
-def tile_from_basis(engine: Engine, basis: Integers, c: Floats, x: Floats | None = None) -> Tile:
+def tile_from_basis(
+    columns: UnitColumns, basis: Integers, c: Floats, x: Floats | None = None
+) -> TileState:
     """Return the tile of a basis in the tiling of the costs c, or go on from it to that of x."""
-    r, n = len(basis), engine.lengths.size
+    r, n = len(basis), columns.lengths.size
     tile = empty_tile(r, n)
     tile.basis[:] = basis
-    tile.reach[:] = engine.lengths[basis]
-    tolerance = FEASIBLE * float(engine.lengths.max())
+    tile.reach[:] = columns.lengths[basis]
+    tolerance = FEASIBLE * float(columns.lengths.max())
     point = np.empty(0) if x is None else np.array(x, dtype=np.float64)
-    pivots = _begin(engine, tile, frozen(c), point, tolerance, scratch_for(r, n))
-    if pivots == SINGULAR:
+    pivots = _begin(columns, tile, frozen(c), point, tolerance, tile_scratch(r, n))
+    if pivots == SINGULAR_BASIS:
         raise ArithmeticError("the starting basis is numerically singular")
     if pivots == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
@@ -103,6 +113,8 @@ def tile_from_basis(engine: Engine, basis: Integers, c: Floats, x: Floats | None
     return tile
 
 
-def find_tile(engine: Engine, x: Floats, c: Floats, basis: Integers | None = None) -> Tile:
+def find_tile(
+    columns: UnitColumns, x: Floats, c: Floats, basis: Integers | None = None
+) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
-    return tile_from_basis(engine, any_basis(engine) if basis is None else basis, c, x)
+    return tile_from_basis(columns, any_basis(columns) if basis is None else basis, c, x)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean, spliced
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.zonotope.factor import refactorise, set_speed
-from zonodpp.zonotope.pivots import REFRESH, Scratch, Tile, cross, next_break, scratch_for
-from zonodpp.zonotope.products import Engine
+from zonodpp.zonotope.pivots import (
+    REFRESH,
+    TileScratch,
+    TileState,
+    cross,
+    next_break,
+    renew_tile,
+    set_speed,
+    tile_scratch,
+)
 
 PARALLEL = 1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
 
 
 @spliced
-def stop_parallel(tile: Tile, d: Floats) -> None:
+def stop_parallel(tile: TileState, d: Floats) -> None:
     """Set to zero the speeds that are rounding errors: the line is parallel to the facet.
 
     Such a speed would end a walk along the boundary at once, or carry it out of its facet.
@@ -34,14 +42,14 @@ def stop_parallel(tile: Tile, d: Floats) -> None:
 
 @lean
 def fill_walk(
-    engine: Engine,
-    tile: Tile,
+    columns: UnitColumns,
+    tile: TileState,
     d: Floats,
     carry: Floats,
     ends: Floats,
     bases: Integers,
     log_volumes: Floats,
-    scratch: Scratch,
+    scratch: TileScratch,
 ) -> int:
     """Walk along d to the boundary and return the number of tiles, or -1 if the arrays are full.
 
@@ -59,24 +67,23 @@ def fill_walk(
         ends[k] = carry[0]
         for i in range(r):
             u[i] += length * v[i]
-        size, left = cross(engine, tile, p, scratch)
+        size, left = cross(columns, tile, p, scratch)
         if size == 0.0:
             return k + 1
         carry[1] += np.log(size)
-        carry[1] += np.log(engine.lengths[basis[p]]) - np.log(engine.lengths[left])
+        carry[1] += np.log(columns.lengths[basis[p]]) - np.log(columns.lengths[left])
         if tile.age[0] >= REFRESH:
-            refactorise(engine, tile, scratch)
+            renew_tile(columns, tile, scratch)
             set_speed(tile, d)
-            tile.age[0] = 0
     return -1
 
 
 def traverse(
-    engine: Engine, tile: Tile, d: Floats, log_volume: float
+    columns: UnitColumns, tile: TileState, d: Floats, log_volume: float
 ) -> tuple[Floats, Integers, Floats]:
     """Walk from the tile's point along d: where each tile ends, its basis, its log volume."""
-    n, r = engine.lengths.size, len(tile.basis)
-    scratch = scratch_for(r, n)
+    n, r = columns.lengths.size, len(tile.basis)
+    scratch = tile_scratch(r, n)
     carry = np.array([0.0, log_volume])
     tile.v[:] = tile.T @ d
     parts: list[tuple[Floats, Integers, Floats]] = []
@@ -84,7 +91,7 @@ def traverse(
     while count < 0:
         room = 4 * n
         part = (np.empty(room), np.empty((room, r), np.int64), np.empty(room))
-        count = fill_walk(engine, tile, d, carry, *part, scratch)
+        count = fill_walk(columns, tile, d, carry, *part, scratch)
         kept = room if count < 0 else count
         parts.append((part[0][:kept], part[1][:kept], part[2][:kept]))
     ends, bases, log_volumes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import jit
+from zonodpp._jit import inlined, jit
 from zonodpp.matrices.columns import Floats
+
+
+@inlined
+def draw_alias(rng: np.random.Generator, table: Floats) -> int:
+    """Draw an item by one uniform number: its cell, and the place in the cell."""
+    n: int = table.shape[0]
+    spot = rng.random() * n
+    item = min(int(spot), n - 1)
+    if spot - item >= table[item, 0]:
+        item = int(table[item, 1])
+    return item
 
 
 @jit
