@@ -325,6 +325,6 @@ def test_runs_repeat(call):
 
 def test_methods_are_those_of_the_library():
     from zonodpp.cli.options import METHODS
-    from zonodpp.sampling import METHODS as KNOWN
+    from zonodpp.samplers.methods import METHODS as KNOWN
 
     assert list(METHODS) == ["auto", *KNOWN]

@@ -12,9 +12,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from zonodpp import ProjectionDPP, sample
+from zonodpp import HitAndRun, ProjectionDPP, sample
 from zonodpp.chains import slices
-from zonodpp.sampling import prepare
 
 CALLS = {
     "exact": {"method": "exact"},
@@ -162,6 +161,10 @@ class Fatal:
     def tracker(self):
         return self.inner.tracker
 
+    @property
+    def width(self):
+        return self.inner.width
+
     def start(self, rng, init):
         return self.inner.start(rng, init)
 
@@ -179,11 +182,13 @@ def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
     import cloudpickle
     import dask
 
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    prepare = HitAndRun.prepare
+
     def fatal(*arguments):
         return Fatal(prepare(*arguments), str(tmp_path / "killed"))
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    monkeypatch.setattr("zonodpp.sampling.prepare", fatal)
+    monkeypatch.setattr(HitAndRun, "prepare", fatal)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # Dask itself gives up
         distributed.LocalCluster(

@@ -7,17 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-from zonodpp import ProjectionDPP, sample
+from zonodpp import Exchange, ProjectionDPP, sample
 from zonodpp.chains.progress import Progress, work_done
 from zonodpp.chains.slices import Chain, Plan
-from zonodpp.sampling import prepare
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
 SCRIPT = """
 import numpy as np
-from zonodpp import ProjectionDPP, sample
+from zonodpp import Exchange, ProjectionDPP, sample
 A = np.random.default_rng(0).normal(size=(5, 30))
 sample(ProjectionDPP(A), 10**7, method="exchange", rule="barker", chains=2, rng=0, seconds=1.5)
 """
@@ -64,7 +63,7 @@ def test_silence_in_a_pipe():
 
 
 def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
-    sampler = prepare("exchange", ProjectionDPP(np.eye(2, 4)), None, {"rule": "barker"})
+    sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
     rng = np.random.default_rng(0)
     chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, drawn=900) for _ in range(2)]
     for chain in chains:
@@ -81,7 +80,7 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
 
 
 def test_steps_to_an_unfinished_draw_count_as_progress():
-    sampler = prepare("exchange", ProjectionDPP(np.eye(2, 4)), None, {"rule": "barker"})
+    sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
     rng = np.random.default_rng(0)
     chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, taken=250)]
     found = Progress.of(sampler, chains, Plan(1, 1000, 2, 0), 2.0, None)

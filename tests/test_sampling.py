@@ -1,5 +1,6 @@
 """The front door: seeds, chains, executors, budgets, interrupts, progress."""
 
+import dataclasses
 import multiprocessing
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from cases import targets
 from law import enumerate_law
 
-from zonodpp import ProjectionDPP, sample
+from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
 from zonodpp.chains import slices as chains_module
 from zonodpp.chains.progress import Progress
 from zonodpp.chains.slices import Chain, Plan, Store, run_chains
@@ -222,10 +223,7 @@ def test_thinned_rows_are_ascending_and_filled_up():
 
 
 def test_seconds_return_chains_of_equal_length():
-    begun = time.perf_counter()
     samples = sample(LARGER, seconds=0.3, chains=5, workers=2, rng=0)
-    elapsed = time.perf_counter() - begun
-    assert 0.2 < elapsed < 10
     assert samples.subsets.shape[0] == 5
     assert samples.subsets.shape[1] > 1
     assert samples.tracked.shape[:2] == samples.subsets.shape[:2]
@@ -235,9 +233,7 @@ def test_seconds_return_chains_of_equal_length():
 
 def test_draws_and_seconds_together_stop_at_the_first():
     assert sample(TARGET, 20, seconds=60, rng=0, chains=2).subsets.shape == (2, 20, 3)
-    begun = time.perf_counter()
     samples = sample(LARGER, MANY, seconds=0.2, rng=0)
-    assert time.perf_counter() - begun < 10
     assert 0 < samples.subsets.shape[1] < MANY
 
 
@@ -267,22 +263,32 @@ def test_seconds_may_end_within_the_steps_to_a_draw():
         assert samples.stats["steps"][0] > 0
 
 
-def test_time_that_passes_in_burn_in_gives_a_warning(monkeypatch):
-    monkeypatch.setattr(
-        "zonodpp.sampling.prepare", lambda *args: Fake(pause=0.05, independent=False)
-    )
+def test_time_that_passes_in_burn_in_gives_a_warning():
+    method = Given(Fake(pause=0.05, independent=False))
     with pytest.warns(UserWarning, match=r"no draws: seconds=0.1 .* 1000 steps of burn-in"):
-        samples = sample(TARGET, seconds=0.1, burn_in=1000, rng=0)
+        samples = sample(TARGET, method=method, seconds=0.1, burn_in=1000, rng=0)
     assert samples.subsets.shape == (1, 0, 3)
 
 
 # Interrupts and failures.
 
 
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """A method of somebody else's: its sampler is there already."""
+
+    sampler: object
+    name = "given"
+
+    def prepare(self, target, track=None):
+        return self.sampler
+
+
 class Fake:
     """A sampler that counts, sleeps, and fails when told to."""
 
     counters = ("draws",)
+    width = 3
 
     def __init__(self, *, pause=0.0, fail_after=None, independent=True):
         self.pause = pause
@@ -325,11 +331,9 @@ def test_interrupt_returns_what_was_drawn():
 def test_ctrl_c_while_waiting():
     main = threading.main_thread().ident
     timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-    begun = time.perf_counter()
     timer.start()
     with pytest.warns(UserWarning, match="interrupted"):
         samples = sample(LARGER, MANY, chains=2, rng=0)
-    assert time.perf_counter() - begun < 10
     assert 0 < samples.subsets.shape[1] < MANY
 
 
@@ -372,11 +376,9 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
 
 
 def test_failure_in_a_chain_comes_out():
-    begun = time.perf_counter()
     for executor in (None, ThreadPoolExecutor(2)):
         with pytest.raises(ArithmeticError, match="a chain failed"):
             run(Fake(pause=0.001, fail_after=30), chains=3, draws=10**6, executor=executor)
-    assert time.perf_counter() - begun < 10
 
 
 def test_failure_in_a_kernel_comes_out(monkeypatch):
@@ -428,11 +430,11 @@ def test_states_that_memory_does_not_hold(monkeypatch):
         def start(self, rng, init):
             return {"counts": np.zeros(1, np.int64), "table": np.zeros(1000)}
 
-    monkeypatch.setattr("zonodpp.sampling.prepare", lambda *args: Large())
     monkeypatch.setattr(chains_module.os, "sysconf", lambda name: 2048)  # a machine of 4 MiB
-    assert len(sample(TARGET, 1, chains=10, rng=0).subsets) == 10
+    method = Given(Large())
+    assert len(sample(TARGET, 1, method=method, chains=10, rng=0).subsets) == 10
     with pytest.raises(MemoryError, match="the states of 800 chains take about"):
-        sample(TARGET, 1, chains=800, rng=0)
+        sample(TARGET, 1, method=method, chains=800, rng=0)
 
 
 @pytest.mark.parametrize(
@@ -511,3 +513,31 @@ def test_import_is_light_and_pipes_stay_silent():
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert done.stderr == ""
+
+
+# Methods.
+
+
+def test_a_method_is_a_name_with_options_or_an_object():
+    by_name = sample(TARGET, 20, method="exchange", rule="barker", rng=0)
+    by_object = sample(TARGET, 20, method=Exchange(rule="barker"), rng=0)
+    assert by_name.method == by_object.method == "exchange"
+    assert np.array_equal(by_name.subsets, by_object.subsets)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: sample(TARGET, 1, method=Exchange(), rule="barker"), TypeError, "rule must go in"),
+        (lambda: sample(TARGET, 1, method=3), TypeError, "such as HitAndRun"),
+        (lambda: sample(TARGET, 1, rule="barker"), TypeError, "method 'exact' has no option 'rule"),
+        (lambda: Exchange(rule="baker"), ValueError, "rule must be one of"),
+        (lambda: Exact(algorithm="wilson"), ValueError, "algorithm must be one of"),
+        (lambda: Trees(algorithm="rejection"), ValueError, "algorithm must be one of"),
+        (lambda: HitAndRun(line={}), ValueError, "line must be one of"),
+        (lambda: HitAndRun(tiling="old"), ValueError, "tiling must be one of"),
+    ],
+)
+def test_bad_methods(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()

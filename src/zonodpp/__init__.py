@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, features, plotting
     from zonodpp.geometry import Zonotope
     from zonodpp.maximum import find_map
+    from zonodpp.samplers.methods import Exact, Exchange, HitAndRun, Trees
     from zonodpp.samples import Samples
     from zonodpp.sampling import sample
     from zonodpp.targets import ProjectionDPP, VolumeSampling
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "DPP",
     "KDPP",
+    "Exact",
+    "Exchange",
+    "HitAndRun",
     "ProjectionDPP",
     "Samples",
+    "Trees",
     "VolumeSampling",
     "Zonotope",
     "__version__",
@@ -36,9 +41,13 @@ __all__ = [
 # Where each name lives. It is loaded when first asked for: `zonodpp --help` needs none of them.
 _HOMES = {
     "DPP": "targets.dpp",
+    "Exact": "samplers.methods",
+    "Exchange": "samplers.methods",
+    "HitAndRun": "samplers.methods",
     "KDPP": "targets.kdpp",
     "ProjectionDPP": "targets",
     "Samples": "samples",
+    "Trees": "samplers.methods",
     "VolumeSampling": "targets",
     "Zonotope": "geometry",
     "find_map": "maximum",

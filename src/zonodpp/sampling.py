@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import inspect
 import os
 import time
 import warnings
 from concurrent.futures import Executor
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from zonodpp._jit import announce_compilation
 from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
 from zonodpp.chains.slices import (
@@ -26,18 +21,13 @@ from zonodpp.chains.slices import (
     need_memory,
     run_chains,
 )
-from zonodpp.inputs import as_count, as_positive, one_of, spawn
+from zonodpp.inputs import as_count, as_positive, spawn
+from zonodpp.samplers import Sampler
+from zonodpp.samplers.methods import Method, method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
-from zonodpp.targets import VolumeSampling
 from zonodpp.targets.target import Target
 
-METHODS = {
-    "exact": "exact",
-    "zonotope": "hit_and_run",
-    "exchange": "exchange",
-    "trees": "trees",
-}  # method -> file in zonodpp.samplers
 MOST_WORKERS = 10_000  # threads; more than any machine runs at once
 OTHER_NAMES = {  # what other libraries call the parameters of `sample`
     "rng": ("seed", "random_state", "random_seed", "generator"),
@@ -60,7 +50,7 @@ def sample(
     target: Target,
     draws: int | None = None,
     *,
-    method: str = "auto",
+    method: str | Method = "auto",
     chains: int = 1,
     rng: Any = None,
     burn_in: int = 0,
@@ -82,8 +72,9 @@ def sample(
         What to draw from.
     draws : int, default 1000
         Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
-    method : {"auto", "exact", "zonotope", "exchange", "trees"}
-        "auto" takes the best for the target; `Samples.method` says which that was.
+    method : {"auto", "exact", "zonotope", "exchange", "trees"} or method object
+        "auto" takes the best for the target; `Samples.method` says which that was. An object is
+        `Exact`, `HitAndRun`, `Exchange` or `Trees` with its options, or one of your own.
     chains : int, default 1
         Independent runs, each with its own generator spawned from ``rng``.
     rng : seed or numpy Generator, optional
@@ -113,10 +104,8 @@ def sample(
         A file that is written now and then. The same call goes on from it, whatever stopped the
         run, and ends with the same draws; with a larger ``draws`` it makes the run longer.
     **options
-        Options of the method. exact: ``algorithm`` ("rejection", "chain-rule"). trees:
-        ``algorithm`` ("wilson", "aldous-broder"). exchange: ``rule`` ("heat-bath", "metropolis",
-        "barker"). zonotope: ``preset="paper"``, or ``line``, ``directions``, ``tiling``,
-        ``window``, ``reflect``, ``base_measure``, ``c``.
+        Options of the method, if it is given by name: ``method="zonotope", preset="paper"`` is
+        shorthand for ``method=HitAndRun(preset="paper")``.
 
     Returns
     -------
@@ -148,36 +137,33 @@ def sample(
         seconds = as_positive(seconds, "seconds")
     if workers is not None:
         workers = as_count(workers, "workers", 1, MOST_WORKERS)
-    if one_of(method, "method", ("auto", *METHODS)) == "auto":
-        method = best_method(target)
+    chosen = method_of(method, target, options, OTHER_NAMES)
     track = tracked_sets(track, target)
 
-    with announce_compilation():
-        sampler = prepare(method, target, track, options)
-        if sampler.independent:
-            burn_in, thin = 0, 1
-        width = getattr(sampler, "width", getattr(target, "k", target.r))
-        plan = Plan(draws, thin, width, sampler.tracker.size)
-        store = Store(plan, n_chains)
-        starts = _starts(init, n_chains, target)
-        generators = spawn(rng, n_chains)
-        file = None
-        if checkpoint is not None:
-            call = {"method": method, "options": options, "chains": n_chains, "track": track}
-            call |= {"burn_in": burn_in, "thin": thin, "init": init}
-            file = Checkpoint(
-                checkpoint, identify(target, None if rng is None else generators, **call)
-            )
-        runs: list[Chain] = []
-        for generator, start in zip(generators, starts, strict=True):
-            state = sampler.start(generator, start)
-            if not runs:
-                size = sum(array.nbytes for array in state.values())
-                need_memory(n_chains * size, f"the states of {n_chains:,} chains")
-            runs.append(Chain(generator, state, burn_in, sums=np.zeros(plan.tracked)))
-        if file is not None:
-            file.resume(sampler, target.n, runs, store)
-        _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
+    sampler = chosen.prepare(target, track)
+    if sampler.independent:
+        burn_in, thin = 0, 1
+    plan = Plan(draws, thin, sampler.width, sampler.tracker.size)
+    store = Store(plan, n_chains)
+    starts = _starts(init, n_chains, target)
+    generators = spawn(rng, n_chains)
+    file = None
+    if checkpoint is not None:
+        call = {"method": chosen.name, "options": options_of(chosen), "chains": n_chains}
+        call |= {"track": track, "burn_in": burn_in, "thin": thin, "init": init}
+        file = Checkpoint(
+            checkpoint, identify(target, None if rng is None else generators, **call)
+        )
+    runs: list[Chain] = []
+    for generator, start in zip(generators, starts, strict=True):
+        state = sampler.start(generator, start)
+        if not runs:
+            size = sum(array.nbytes for array in state.values())
+            need_memory(n_chains * size, f"the states of {n_chains:,} chains")
+        runs.append(Chain(generator, state, burn_in, sums=np.zeros(plan.tracked)))
+    if file is not None:
+        file.resume(sampler, target.n, runs, store)
+    _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
     if seconds is not None and not store.filled.all():
         warnings.warn(
             f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in and the {thin} "
@@ -185,16 +171,16 @@ def sample(
             stacklevel=2,
         )
     subsets, tracked = store.cut()
-    if hasattr(sampler, "width"):  # sizes vary: rows as long as the largest draw
+    if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
     counts = np.stack([chain.state["counts"] for chain in runs])
     stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
     stats["seconds"] = np.array([chain.seconds for chain in runs])
-    return Samples(subsets, target, method, tracked=tracked, stats=stats)
+    return Samples(subsets, target, chosen.name, tracked=tracked, stats=stats)
 
 
 def _run(
-    sampler: Any,
+    sampler: Sampler,
     chains: list[Chain],
     plan: Plan,
     store: Store,
@@ -245,68 +231,6 @@ def _run(
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def prepare(method: str, target: Target, track: Any, options: dict[str, Any]) -> Any:
-    """Prepare the sampler of this method for this target."""
-    if isinstance(target, VolumeSampling):
-        return _prepare(METHODS[method], method, target, track, options)
-    if method == "exact":
-        return _prepare("mixture", method, target, track, options)
-    if method == "trees":
-        raise ValueError("method='trees' draws spanning trees; make the target with from_graph(G)")
-    if hasattr(target, "k"):
-        raise ValueError(
-            f"method={method!r} does not draw from a KDPP: no chain reaches every set of k items "
-            "whatever the kernel is. Use method='exact' (or 'auto'), whose draws are independent"
-        )
-    dilation = importlib.import_module("zonodpp.samplers.dilation")
-    return dilation.prepare(target, partial(prepare_chain, method, track, options))
-
-
-def prepare_chain(method: str, track: Any, options: dict[str, Any], target: VolumeSampling) -> Any:
-    """`prepare` for the chains inside those for DPPs; a function of the target alone."""
-    return prepare(method, target, track, options)
-
-
-def _prepare(file: str, method: str, target: Target, track: Any, options: dict[str, Any]) -> Any:
-    """Call the sampler's ``prepare`` with options it knows; name those it does not."""
-    function = importlib.import_module(f"zonodpp.samplers.{file}").prepare
-    known = [
-        name
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        hints = [f"; did you mean {meant}=?" for name in unknown if (meant := _meant(name, known))]
-        raise TypeError(
-            f"method {method!r} has no option {', '.join(map(repr, unknown))}{''.join(hints[:1])}; "
-            f"it knows {', '.join(map(repr, known))}"
-        )
-    return function(target, track, **options)
-
-
-def _meant(name: str, known: list[str]) -> str | None:
-    """Return the parameter of `sample` or the option that was probably meant, if there is one."""
-    for parameter, others in OTHER_NAMES.items():
-        if name.lower() in others:
-            return parameter
-    near = difflib.get_close_matches(name.lower(), [*known, *OTHER_NAMES], n=1, cutoff=0.7)
-    return near[0] if near else None
-
-
-def best_method(target: Target) -> str:
-    """Choose the method for ``method="auto"``: independent draws wherever they can be had."""
-    if target.power != 2:
-        return "exchange"
-    if isinstance(target, VolumeSampling) and target.graph is not None:
-        cost = importlib.import_module("zonodpp.samplers.walk_cost")
-        # NaN, for graphs too large to tell, means trees as well.
-        if not cost.expected_steps(target) > cost.steps_of_exact(target.r):
-            return "trees"
-        cost.announce_exact(target)
-    return "exact"
 
 
 def _starts(init: Any, chains: int, target: Target) -> list[Any]:

@@ -20,7 +20,8 @@ from zonodpp.apps.landmark_features import (
 )
 from zonodpp.inputs import as_count, as_positive, one_of
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.sampling import METHODS, sample
+from zonodpp.samplers.methods import METHODS
+from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 try:

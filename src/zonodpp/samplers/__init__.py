@@ -11,7 +11,7 @@
     ``tracker``
         the tracked sets; its ``size`` is their number;
     ``width``
-        the most items that a draw may have, only where sizes vary;
+        the most items that a draw may have: the length of a row of ``subsets``;
     ``start(rng, init)``
         the state of a fresh chain: a dict of arrays that holds all the next step needs;
     ``advance(state, rng, subsets, tracked, thin)``
@@ -40,9 +40,21 @@ State = dict[str, NDArray[Any]]
 class Sampler(Protocol):
     """What `prepare` returns; see the module's page."""
 
-    counters: tuple[str, ...]
-    independent: bool
-    tracker: Any
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of what is counted."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether draws are independent."""
+
+    @property
+    def tracker(self) -> Any:
+        """The tracked sets."""
+
+    @property
+    def width(self) -> int:
+        """The most items of a draw."""
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return the state of a fresh chain."""

@@ -49,6 +49,11 @@ class Exact:
     counters: tuple[str, ...] = ("draws", "proposals")
     independent: bool = True
 
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return len(self.whitening)
+
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return an empty queue of proposals."""
         refuse_init(init)

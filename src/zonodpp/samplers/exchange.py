@@ -59,6 +59,11 @@ class Exchange:
     counters: tuple[str, ...] = ("steps", "accepted", "refactorisations", "drifts", "tiny pivots")
     independent: bool = False
 
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return self.r
+
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Start in the given basis, or in a random one."""
         inside, T = self._initial_basis(rng) if init is None else self._given_basis(init)

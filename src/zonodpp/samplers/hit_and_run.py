@@ -58,6 +58,11 @@ class HitAndRun:
     counters: tuple[str, ...] = COUNTERS
     independent: bool = False
 
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return len(self.rule.factor)
+
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Start in the tile of x0 = A u, u uniform, or in the given basis at a uniform point.
 

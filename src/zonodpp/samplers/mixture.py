@@ -91,19 +91,15 @@ def _set_up(target: DPP | KDPP) -> Mixture:
     np.cumsum(cumulative, axis=1, out=cumulative)
     cumulative /= cumulative[:, -1:]
     sure = target.sure.shape[1]
-    if isinstance(target, KDPP):
-        taking, width = target.taking, target.k
-    else:
-        taking = frozen(np.zeros((0, 0)))
-        tail = np.cumsum(target.size_law()[::-1])[::-1]
-        width = int(np.sum(tail > NEVER)) - 1
+    tail = np.cumsum(target.size_law()[::-1])[::-1]
+    width = int(np.sum(tail > NEVER)) - 1
     return Mixture(
         "rejection",
         target.vectors,
         frozen(cumulative),
         sure,
         target.chances,
-        taking,
+        target.taking,
         max(1, width),
         SetTracker.of(None, target.n),
     )

@@ -68,6 +68,11 @@ class Trees:
     counters: tuple[str, ...] = ("draws", "steps")
     independent: bool = True
 
+    @property
+    def width(self) -> int:
+        """The number of edges of every tree."""
+        return int(self.walk.blocks.indptr.size - 1 - self.walk.roots.size)
+
     def start(self, rng: np.random.Generator, init: Any) -> State:
         """Return a state of counts alone."""
         refuse_init(init)

@@ -14,6 +14,7 @@ from zonodpp.matrices import spectrum
 from zonodpp.matrices.columns import Floats, frozen
 from zonodpp.matrices.kernel import precision, read_kernel
 from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
 from zonodpp.targets.symmetric import logistic, shift_to_size, size_law
 
@@ -49,6 +50,8 @@ class DPP(SpectralTarget):
     >>> sample(target, 5, rng=0).sizes
     array([[1, 1, 1, 3, 2]])
     """
+
+    sizes_vary = True
 
     def __init__(self, L: Any = None, *, K: Any = None) -> None:
         if (L is None) == (K is None):
@@ -96,6 +99,26 @@ class DPP(SpectralTarget):
     def chances(self) -> Floats:
         """Eigenvalues of K, the chance of each eigenvector to take part: lambda / (1 + lambda)."""
         return frozen(logistic(self.log_eigenvalues))
+
+    @property
+    def taking(self) -> Floats:
+        """No table: each eigenvector takes part by itself (compare `KDPP.taking`)."""
+        return frozen(np.zeros((0, 0)))
+
+    @property
+    def width(self) -> int:
+        """The most items that a draw can hold."""
+        return min(self.n, self.r)
+
+    def on_bases(self, method: str) -> ProjectionDPP:
+        """Return the projection DPP on the items and one more column for each eigenvector.
+
+        With mu_j and v_j the eigenvalues and eigenvectors of K, the matrix whose row j is
+        (sqrt(mu_j) v_j', sqrt(1 - mu_j) e_j') has orthonormal rows. The items of its draws follow
+        the DPP, by the formula of Cauchy and Binet.
+        """
+        taking_part = np.sqrt(self.chances)[:, None] * self.vectors.T
+        return ProjectionDPP(np.column_stack([taking_part, np.diag(np.sqrt(1.0 - self.chances))]))
 
     @property
     def expected_size(self) -> float:

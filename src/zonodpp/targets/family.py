@@ -129,6 +129,13 @@ class VolumeSampling(Target):
         target._set(A, 2.0, weights, labels, graph, given=given)
         return target
 
+    @property
+    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Exact draws exist for power 2; trees of a graph are mostly cheaper by a walk."""
+        if self.power != 2:
+            return ("exchange",)
+        return ("exact",) if self.graph is None else ("trees", "exact")
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is quickly made anew."""
         return {k: v for k, v in self.__dict__.items() if k != "_network"}

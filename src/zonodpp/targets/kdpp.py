@@ -23,6 +23,7 @@ from zonodpp.targets.symmetric import (
     shift_to_size,
     taking_chances,
 )
+from zonodpp.targets.target import Target
 
 
 class KDPP(SpectralTarget):
@@ -90,6 +91,22 @@ class KDPP(SpectralTarget):
                 "condition allows; include or exclude fewer items"
             )
         return self._make(found, self.labels, self.k)
+
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return self.k
+
+    def size_law(self) -> Floats:
+        """Probability of each size from 0 to r: one for k."""
+        return np.asarray(np.arange(self.r + 1) == self.k, dtype=np.float64)
+
+    def on_bases(self, method: str) -> Target:
+        """Refuse: chains that alternate between items and eigenvectors do not reach every set."""
+        raise ValueError(
+            f"method={method!r} does not draw from a KDPP: no chain reaches every set of k items "
+            "whatever the kernel is. Use method='exact' (or 'auto'), whose draws are independent"
+        )
 
     def __repr__(self) -> str:
         return f"KDPP(k={self.k}, n={self.n}, rank {self.r})"

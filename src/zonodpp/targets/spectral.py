@@ -43,6 +43,7 @@ class SpectralTarget(Target):
     power = 2.0
     weights = None
     graph = None
+    chooses_eigenvectors = True
 
     def _set(self, found: Spectrum, labels: Sequence[Any] | None, **more: Any) -> None:
         n, r = found.vectors.shape

@@ -36,6 +36,18 @@ class Target:
     weights: Floats | None
     labels: Sequence[Any] | None
     graph: Graph | None
+    methods: tuple[str, ...] = ("exact",)  # for "auto", the first of these that suits the target
+    sizes_vary: bool = False  # whether draws differ in size
+    chooses_eigenvectors: bool = False  # whether an exact draw begins with eigenvectors
+
+    @property
+    def width(self) -> int:
+        """The most items that a draw can hold."""
+        return self.r
+
+    def on_bases(self, method: str) -> Target:
+        """Return the law on bases on which chains for this target walk; ``method`` asks for it."""
+        return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
