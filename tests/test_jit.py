@@ -93,7 +93,7 @@ def test_a_person_is_told_once_that_code_is_compiled(kernel, monkeypatch, place)
         monkeypatch.setitem(sys.modules, "ipykernel", sys)
     monkeypatch.setattr(_jit, "PAUSE", -1.0)  # another test may have compiled a moment ago
     kernel()(1.0)
-    assert stream.getvalue() == "zonodpp: compiling (once; cached from now on) ...\n"
+    assert stream.getvalue() == "zonodpp: compiling (once; then cached) ...\n"
     kernel()(1.0)
     assert stream.getvalue().count("\n") == 1  # from the cache
 

@@ -6,8 +6,7 @@ import contextlib
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -112,7 +111,8 @@ class _Notice(event.Listener):  # type: ignore[misc]
         if not _is_ours(event):
             return
         if self.depth == 0 and time.monotonic() - self.last > PAUSE and is_watched():
-            print("zonodpp: compiling (once; cached from now on) ...", file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it: compile all the same
+                print("zonodpp: compiling (once; then cached) ...", file=sys.stderr, flush=True)
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -127,9 +127,3 @@ def _is_ours(event: Any) -> bool:
 
 
 event.register("numba:compile", _Notice())
-
-
-@contextmanager
-def announce_compilation() -> Iterator[None]:
-    """Do nothing: `_Notice` hears of every compilation by itself."""
-    yield

@@ -151,9 +151,7 @@ def sample(
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": n_chains}
         call |= {"track": track, "burn_in": burn_in, "thin": thin, "init": init}
-        file = Checkpoint(
-            checkpoint, identify(target, None if rng is None else generators, **call)
-        )
+        file = Checkpoint(checkpoint, identify(target, None if rng is None else generators, **call))
     runs: list[Chain] = []
     for generator, start in zip(generators, starts, strict=True):
         state = sampler.start(generator, start)

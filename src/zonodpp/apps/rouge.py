@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._jit import announce_compilation, jit
+from zonodpp._jit import jit
 from zonodpp.apps.sentences import words
 from zonodpp.matrices.columns import Floats, Integers
 
@@ -129,19 +129,17 @@ def _unary(tokens: Sequence[Sequence[str]], sets: Integers) -> tuple[Bits, Float
     starts = np.concatenate([[0], np.cumsum([len(line) for line in tokens])]).astype(np.int64)
     most = np.zeros(len(vocabulary), np.int64)
     lengths = np.zeros(len(sets))
-    with announce_compilation():
-        # Word w owns as many bits as its largest count; a count of c sets the first c of them.
-        _count(starts, ids, sets, most, lengths)
-        first = np.concatenate([[0], np.cumsum(most)]).astype(np.int64)
-        bits = np.zeros((len(sets), int(first[-1]) // 64 + 1), np.uint64)
-        _set_bits(starts, ids, sets, first, bits)
+    # Word w owns as many bits as its largest count; a count of c sets the first c of them.
+    _count(starts, ids, sets, most, lengths)
+    first = np.concatenate([[0], np.cumsum(most)]).astype(np.int64)
+    bits = np.zeros((len(sets), int(first[-1]) // 64 + 1), np.uint64)
+    _set_bits(starts, ids, sets, first, bits)
     return bits, lengths
 
 
 def _sums(bits: Bits, lengths: Floats, others: Bits, their: Floats, counts: Floats) -> Floats:
     totals = np.zeros(len(bits))
-    with announce_compilation():
-        _add_rouge(bits, lengths, others, their, counts, totals)
+    _add_rouge(bits, lengths, others, their, counts, totals)
     return totals
 
 

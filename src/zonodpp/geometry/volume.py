@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp._jit import announce_compilation
 from zonodpp.basis.columns import unit_vectors
 from zonodpp.geometry.annealing import Annealed, lewis_position, log_mean, read_columns
 from zonodpp.inputs import as_count, as_positive, spawn
@@ -164,16 +163,15 @@ def estimate_volume(
     limit = max_draws if draws is None else draws
     most = as_count(limit, "max_draws" if draws is None else "draws", 2)
     [rng] = spawn(rng, purpose="volume")
-    with announce_compilation():
-        annealed = Annealed(A, moves, rng)
-        logs = annealed.draw(min(FIRST, most) if draws is None else most, rng)[1]
+    annealed = Annealed(A, moves, rng)
+    logs = annealed.draw(min(FIRST, most) if draws is None else most, rng)[1]
+    found = _summary(annealed, logs)
+    while draws is None and found.draws < most and found.relative >= rel_error:
+        # Somewhat more than seems to be missing, lest many small rounds follow.
+        wanted = int(1.05 * found.draws * (found.relative / rel_error) ** 2) + 50
+        more = annealed.draw(min(wanted, 4 * found.draws, most) - found.draws, rng)[1]
+        logs = np.append(logs, more)
         found = _summary(annealed, logs)
-        while draws is None and found.draws < most and found.relative >= rel_error:
-            # Somewhat more than seems to be missing, lest many small rounds follow.
-            wanted = int(1.05 * found.draws * (found.relative / rel_error) ** 2) + 50
-            more = annealed.draw(min(wanted, 4 * found.draws, most) - found.draws, rng)[1]
-            logs = np.append(logs, more)
-            found = _summary(annealed, logs)
     even = found.draws * found.effective_share
     if found.effective_share < LEAST_SHARE or even < LEAST_DRAWS:
         warnings.warn(
@@ -247,9 +245,8 @@ def independent_bases(
     thin = as_count(thin, "thin", 1)
     burn_in = as_count(burn_in, "burn_in", 0)
     [rng] = spawn(rng, purpose="bases")
-    with announce_compilation():
-        annealed = Annealed(A, None, rng)
-        bases, logs = annealed.draw(1 + burn_in + size * thin, rng)
+    annealed = Annealed(A, None, rng)
+    bases, logs = annealed.draw(1 + burn_in + size * thin, rng)
     levels = logs + rng.standard_exponential(logs.size)
     states = np.zeros(logs.size, np.int64)
     for k in range(1, logs.size):

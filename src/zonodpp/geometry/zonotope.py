@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import announce_compilation
 from zonodpp.geometry.pieces import Tile, Walk
 from zonodpp.geometry.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
 from zonodpp.inputs import as_count, check_finite, one_of, spawn
@@ -88,8 +87,7 @@ class Zonotope:
         if not np.all(np.isfinite(x)):
             raise _outside(point)
         try:
-            with announce_compilation():
-                return find_tile(self._frame.columns, x, self._costs, self._first)
+            return find_tile(self._frame.columns, x, self._costs, self._first)
         except OutsideError:
             raise _outside(point) from None
 
@@ -139,10 +137,9 @@ class Zonotope:
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
         tile = tile_from_basis(columns, self._first, self._costs)
         tolerance = FEASIBLE * float(columns.lengths.max())
-        with announce_compilation():
-            low, high, pivots = solve_chord(
-                columns, ellipsoid, tile, at, along, tolerance, tile_scratch(self.r, self.n)
-            )
+        low, high, pivots = solve_chord(
+            columns, ellipsoid, tile, at, along, tolerance, tile_scratch(self.r, self.n)
+        )
         if pivots < 0 or not low <= 0.0 <= high:
             if not self.contains(point):
                 raise _outside(point)

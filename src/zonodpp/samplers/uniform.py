@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import announce_compilation, lean
+from zonodpp._jit import lean
 from zonodpp.basis.columns import UnitColumns, matrix_of
 from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.samplers.lines import draw_direction
@@ -61,12 +61,11 @@ def hit_and_run_points(
     tolerance = FEASIBLE * float(columns.lengths.max())
     work = (np.ascontiguousarray(x), np.empty(r), np.empty(r), tolerance)
     line, scratch = empty_tile(r, n), tile_scratch(r, n)
-    with announce_compilation():
-        for steps, kept in ((burn_in, points[:1]), (thin, points)):
-            if steps and not run_uniform(
-                rng, columns, frame.ellipsoid, factor, tile, line, *work, steps, kept, scratch
-            ):
-                raise ArithmeticError("a chord could not be found: A is close to singular")
+    for steps, kept in ((burn_in, points[:1]), (thin, points)):
+        if steps and not run_uniform(
+            rng, columns, frame.ellipsoid, factor, tile, line, *work, steps, kept, scratch
+        ):
+            raise ArithmeticError("a chord could not be found: A is close to singular")
     return frame.map_back(points)
 
 
