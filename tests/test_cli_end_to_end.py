@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from zonodpp.cli import commands
+from zonodpp.cli.examples import EXAMPLES
 
 BIN = Path(sys.executable).parent
 COMMAND = str(BIN / "zonodpp")
@@ -139,14 +140,26 @@ def test_python_dash_m(folder):
 
 
 def test_help_needs_no_heavy_imports():
-    """The commands by themselves import click and the standard library alone."""
+    """The commands and their help import click and the standard library alone."""
     script = """
 import sys, types
 package = types.ModuleType("zonodpp")
 package.__path__ = [sys.argv[1]]
 sys.modules["zonodpp"] = package
 import zonodpp.cli
+for words in (["--help"], ["sample", "--help"], ["info", "--no-such-option"]):
+    try:
+        zonodpp.cli.main(words)
+    except SystemExit:
+        pass
 heavy = {"numpy", "scipy", "numba", "networkx", "pandas", "sklearn", "matplotlib"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", script, str(DATA.parent)], check=True)
+    subprocess.run(
+        [sys.executable, "-c", script, str(DATA.parent)], check=True, capture_output=True
+    )
+
+
+def test_every_example_can_be_asked_for():
+    [option] = [p for p in commands.commands["info"].params if p.name == "example"]
+    assert list(option.type.choices) == list(EXAMPLES)

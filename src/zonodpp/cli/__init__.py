@@ -1,7 +1,4 @@
-"""The command `zonodpp`: a thin layer over the library.
-
-Nothing heavy is imported before a command needs it, so that ``--help`` comes at once.
-"""
+"""The command `zonodpp`: a thin layer over the library."""
 
 from __future__ import annotations
 
@@ -15,19 +12,20 @@ from typing import TYPE_CHECKING
 import click
 
 from zonodpp._version import __version__
-from zonodpp.cli.apps import landmarks, shortlist, summarize
-from zonodpp.cli.draws import sample
+from zonodpp.cli.command import Group
+from zonodpp.cli.interface import COMMANDS
 from zonodpp.cli.messages import one_line
-from zonodpp.cli.options import Group
-from zonodpp.cli.project import completion, info
-from zonodpp.cli.trees import trees
-from zonodpp.cli.volume import volume
+from zonodpp.cli.options import debug_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
-BAD = 2
+INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
+FAILED = 2
+_FOR_DEVELOPERS = (
+    *(DeprecationWarning, PendingDeprecationWarning, FutureWarning),
+    *(ResourceWarning, ImportWarning),
+)
 
 
 @click.group(
@@ -40,7 +38,7 @@ zonodpp sample foods.csv --id food --draws 3 --seed 1
 """,
 )
 @click.version_option(__version__, message="zonodpp %(version)s")
-@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors.")
+@debug_option
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Diverse subsets: r items out of n that differ from each other.
@@ -54,7 +52,7 @@ def commands(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (sample, trees, summarize, landmarks, shortlist, volume, info, completion):
+for _command in COMMANDS:
     commands.add_command(_command)
 
 
@@ -76,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     _fill_closed_streams()
     with _plain_warnings() as seen:
-        code = _run(words)
+        code = _exit_code(words)
     if code == 0 and any(text.startswith("interrupted") for text in seen):
         code = INTERRUPTED  # the draws made until then have been written
     sys.exit(code)
@@ -97,7 +95,8 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 
 
-def _run(words: list[str]) -> int:
+def _exit_code(words: list[str]) -> int:
+    """Run a command line; write what is wrong with it to standard error."""
     try:
         code = commands.main(words, prog_name="zonodpp", standalone_mode=False)
         if sys.stdout is not None:
@@ -111,7 +110,7 @@ def _run(words: list[str]) -> int:
         if "--debug" in words and not isinstance(error, click.UsageError):
             raise
         click.echo(f"zonodpp: {one_line(error)}", err=True)
-        return BAD
+        return FAILED
     return code if isinstance(code, int) else 0
 
 
@@ -129,9 +128,7 @@ def _plain_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.simplefilter("once")
-            for developers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-                warnings.simplefilter("ignore", developers)
-            warnings.simplefilter("ignore", ResourceWarning)
-            warnings.simplefilter("ignore", ImportWarning)
+            for category in _FOR_DEVELOPERS:
+                warnings.simplefilter("ignore", category)
         warnings.showwarning = show
         yield seen

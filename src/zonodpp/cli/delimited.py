@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
@@ -52,26 +52,24 @@ def read_delimited(
     """
     lines = text_lines(stream, source)
     head = list(islice(lines, HEAD))
-    rows = _rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
+    rows = _read_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
     try:
         top = next(rows)
     except StopIteration:
         raise ValueError(f"{source} is empty: there is nothing to read") from None
     names = None
-    if header or (header is None and not any(map(_is_number, top.cells))):
+    if header or (header is None and not any(map(is_number, top.cells))):
         names = [cell.strip() for cell in top.cells]
-        first_row = 1
-    else:
-        first_row = 0
     width = len(top.cells)
     reader = _Columns(source, names, width, wanted)
     block: list[Row] = [] if names is not None else [top]
     for row in rows:
-        row = row._replace(number=row.number - first_row)
+        if names is not None:
+            row = row._replace(number=row.number - 1)  # the header is no row of the data
         if len(row.cells) != width:
             raise ValueError(
                 f"{source}, line {row.line} (row {row.number}; rows count from 0): "
-                f"{len(row.cells)} {_plural(len(row.cells), 'cell')}, but the first row has {width}"
+                f"{len(row.cells)} cell{'s' * (len(row.cells) != 1)}, but the first row has {width}"
             )
         block.append(row)
         if len(block) == ROWS:
@@ -97,35 +95,42 @@ def text_lines(
             ) from None
 
 
-def find_column(column: str, names: list[str] | None, width: int) -> int | None:
+class Places(NamedTuple):
+    """Where the columns that are wanted stand, counted from 0."""
+
+    id: int | None
+    aside: dict[str, int]
+    kept: list[int]  # the features
+
+
+def find_places(wanted: Wanted, names: list[str] | None, width: int, source: str) -> Places:
+    """Find the columns that are wanted, or say which columns there are."""
+    id = None if wanted.id is None else _place_of(wanted.id, names, width, source)
+    found = {column: _find_column(column, names, width) for column in wanted.aside}
+    aside = {column: place for column, place in found.items() if place is not None}
+    if wanted.columns is None:
+        kept = [place for place in range(width) if place not in (id, *aside.values())]
+    else:
+        columns = next(csv.reader([wanted.columns]), [])
+        kept = [_place_of(column.strip(), names, width, source) for column in columns]
+    if not kept:
+        raise ValueError(f"{source} has no columns left to serve as features")
+    return Places(id, aside, kept)
+
+
+def _find_column(column: str, names: list[str] | None, width: int) -> int | None:
     """Return the place of a column given by its name or its number; None if there is none."""
     if names is not None and column in names:
         return names.index(column)
     return int(column) if column.isdecimal() and int(column) < width else None
 
 
-def place_of(column: str, names: list[str] | None, width: int, source: str) -> int:
-    """Return the place of a column, or say which there are."""
-    place = find_column(column, names, width)
-    if place is not None:
-        return place
-    if names is None:
-        raise ValueError(f"{source} has no column {column!r}; it has columns 0 to {width - 1}")
-    raise ValueError(f"{source} has no column {column!r}; it has {listed(names, FEW)}")
-
-
-def pick_columns(
-    columns: str | None, names: list[str] | None, width: int, source: str, taken: Collection[int]
-) -> list[int]:
-    """Return the places of the feature columns."""
-    if columns is None:
-        kept = [place for place in range(width) if place not in taken]
-    else:
-        listed = next(csv.reader([columns]), [])
-        kept = [place_of(name.strip(), names, width, source) for name in listed]
-    if not kept:
-        raise ValueError(f"{source} has no columns left to serve as features")
-    return kept
+def _place_of(column: str, names: list[str] | None, width: int, source: str) -> int:
+    place = _find_column(column, names, width)
+    if place is None:
+        known = f"columns 0 to {width - 1}" if names is None else listed(names, FEW)
+        raise ValueError(f"{source} has no column {column!r}; it has {known}")
+    return place
 
 
 class _Columns:
@@ -133,11 +138,7 @@ class _Columns:
 
     def __init__(self, source: str, names: list[str] | None, width: int, wanted: Wanted) -> None:
         self.source, self.names = source, names
-        self.id = None if wanted.id is None else place_of(wanted.id, names, width, source)
-        found = {column: find_column(column, names, width) for column in wanted.aside}
-        self.aside = {column: place for column, place in found.items() if place is not None}
-        taken = {*self.aside.values()} | ({self.id} if self.id is not None else set())
-        self.kept = pick_columns(wanted.columns, names, width, source, taken)
+        self.id, self.aside, self.kept = find_places(wanted, names, width, source)
         self.numeric = [*self.kept, *self.aside.values()]
         self.all = self.numeric == list(range(width))
         self.labels: list[str] = []
@@ -165,7 +166,7 @@ class _Columns:
         for row in rows:
             for place in self.numeric:
                 cell = row.cells[place].strip()
-                if _is_number(cell) and np.isfinite(float(cell)):
+                if is_number(cell) and np.isfinite(float(cell)):
                     continue
                 name = place if self.names is None else quoted(self.names[place])
                 got = f"got {quoted(cell)}" if cell else "the cell is empty"
@@ -175,7 +176,7 @@ class _Columns:
                 )
 
     def _hint(self, row: Row, place: int, cell: str) -> str:
-        if row.number > 0 or not cell or _is_number(cell):
+        if row.number > 0 or not cell or is_number(cell):
             return ""
         if self.id is None:
             column = place if self.names is None else self.names[place]
@@ -193,7 +194,7 @@ class _Columns:
         return kept, None if self.id is None else self.labels, columns, aside
 
 
-def _rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
+def _read_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=delimiter)
     number = -1
     while True:
@@ -225,13 +226,10 @@ def _delimiter(lines: list[str]) -> str:
     return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Tell whether Python reads the text as a number, infinity and NaN included."""
     try:
         float(cell)
     except ValueError:
         return False
     return True
-
-
-def _plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
+
+import numpy as np
+
+from zonodpp.datasets import mnist_ones
 
 
 def _bundled(name: str) -> bytes:
@@ -29,12 +34,6 @@ def _graph() -> bytes:
 
 def _digits() -> bytes:
     """Return the bundled images of ones as rows of 784 grey values."""
-    import io
-
-    import numpy as np
-
-    from zonodpp.datasets import mnist_ones
-
     buffer = io.BytesIO()
     np.save(buffer, mnist_ones().reshape(1000, -1).astype(np.float32))
     return buffer.getvalue()

@@ -8,11 +8,17 @@ import re
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
+import numba
 import numpy as np
 
+from zonodpp.cli.delimited import Wanted
 from zonodpp.cli.examples import EXAMPLES
+from zonodpp.cli.files import open_source, read_table
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Input
+from zonodpp.inputs import as_matrix, check_finite
+from zonodpp.matrices.gram import triangle
+from zonodpp.samples import Samples
 
 MISSING = "not installed"
 # For people who work on the package, not with it.
@@ -24,17 +30,14 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*extra == ['"]([\w-]+)['"]""")
 
 def about_installation() -> dict[str, Any]:
     """Return versions, extras, threads, the folder of compiled code and the data sets."""
-    import numba
-    from numba.core import config
-
     facts: dict[str, Any] = {"zonodpp": _version("zonodpp"), "python": platform.python_version()}
-    facts |= {name: _version(name) for name in ("numpy", "scipy", "numba", "click")}
+    facts |= {name: _version(name) for name in ("numpy", "scipy", "numba", "click", "tqdm")}
     present = extras()
     facts["extras"] = [extra for extra, there in present.items() if there]
     facts["missing extras"] = [extra for extra, there in present.items() if not there] or None
     facts["processors"] = os.cpu_count()
     facts["numba threads"] = numba.config.NUMBA_NUM_THREADS
-    facts["compiled code"] = config.CACHE_DIR or "next to the sources (__pycache__)"
+    facts["compiled code"] = numba.config.CACHE_DIR or "next to the sources (__pycache__)"
     facts["examples"] = list(EXAMPLES)
     return facts
 
@@ -66,9 +69,6 @@ def _version(package: str) -> str:
 
 def about_file(source: Input, items: str) -> dict[str, Any]:
     """Return shape, rank and conditioning, and what `zonodpp sample` would do with the file."""
-    from zonodpp.cli.delimited import Wanted
-    from zonodpp.cli.files import open_source, read_table
-
     opened = open_source(source.file, source.format)
     saved = _saved_samples(opened.path) if opened.format == "npz" and source.key is None else None
     if saved is not None:
@@ -105,8 +105,6 @@ def _saved_samples(path: str | None) -> dict[str, Any] | None:
     """Describe a file that `Samples.save` wrote; None for any other."""
     if path is None:
         return None
-    from zonodpp.samples import Samples
-
     try:
         samples = Samples.load(path)
     except ValueError:
@@ -135,9 +133,6 @@ def rank_and_condition(X: Any) -> tuple[int, float | None]:
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    from zonodpp.inputs import as_matrix, check_finite
-    from zonodpp.matrices.gram import triangle
-
     X = as_matrix(X, "X")
     check_finite(X, "X")
     if X.shape[1] > X.shape[0]:

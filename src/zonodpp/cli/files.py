@@ -16,18 +16,13 @@ import scipy.sparse as sp
 
 from zonodpp._optional import optional
 from zonodpp.archives import check_archive, check_array, check_size
-from zonodpp.cli.delimited import (
-    Wanted,
-    find_column,
-    pick_columns,
-    place_of,
-    read_delimited,
-    text_lines,
-)
+from zonodpp.cli.delimited import Wanted, find_places, read_delimited, text_lines
+from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.messages import quoted
+from zonodpp.cli.options import FORMATS, Input
+from zonodpp.cli.output import need_pandas
 from zonodpp.inputs import listed
 
-FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "mtx")
 _MAGIC = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",
@@ -39,7 +34,7 @@ _MAGIC = {
 
 
 @dataclass(frozen=True)
-class Table:
+class ItemTable:
     """Rows of numbers, with what the file says about them.
 
     Attributes
@@ -121,7 +116,7 @@ def read_table(
     key: str | None = None,
     wanted: Wanted | None = None,
     header: bool | None = None,
-) -> Table:
+) -> ItemTable:
     r"""Read a file of numbers, rows as they stand in it.
 
     Examples
@@ -142,7 +137,7 @@ def read_table(
     if source.format in ("csv", "tsv"):
         with source.stream() as stream:
             parts = read_delimited(stream, source.name, wanted, header, source.format == "tsv")
-        return Table(source.name, *parts)
+        return ItemTable(source.name, *parts)
     if source.format == "parquet":
         return _read_parquet(source, wanted)
     values = read_array(source, key)
@@ -152,6 +147,17 @@ def read_table(
             "dimensions, and is not empty"
         )
     return _select(source.name, values, wanted)
+
+
+def read_input(source: Input, *aside: str | None) -> ItemTable:
+    """Read the table that the options of a command describe.
+
+    The columns in ``aside``, where there are such columns, are kept apart from the features.
+    """
+    wanted = Wanted(source.id, source.columns, tuple(name for name in aside if name is not None))
+    return read_table(
+        source.file, format=source.format, key=source.key, wanted=wanted, header=source.header
+    )
 
 
 def read_text(file: str) -> tuple[str, str]:
@@ -164,8 +170,6 @@ def read_text(file: str) -> tuple[str, str]:
 def read_array(source: Source, key: str | None = None) -> Any:
     """Return the one array of a .npy, .npz or .mtx file; sparse stays sparse."""
     if source.format == "mtx":
-        from zonodpp.cli.matrix_market import read_matrix_market
-
         with damage(source.name, "a Matrix Market file"), source.stream() as stream:
             return read_matrix_market(text_lines(stream, source.name), source.size())
     if source.format == "npz":
@@ -234,23 +238,15 @@ def damage(name: str, kind: str) -> Iterator[None]:
         ) from error
 
 
-def _select(name: str, values: Any, wanted: Wanted) -> Table:
+def _select(name: str, values: Any, wanted: Wanted) -> ItemTable:
     """Take the columns that were asked for out of an array without names."""
-    labels, aside = None, {}
-    taken = set()
-    if wanted.id is not None:
-        place = place_of(wanted.id, None, values.shape[1], name)
-        labels = [f"{entry:g}" for entry in _column(values, place)]
-        taken.add(place)
-    for column in wanted.aside:
-        found = find_column(column, None, values.shape[1])
-        if found is not None:
-            aside[column] = _column(values, found)
-            taken.add(found)
-    kept = pick_columns(wanted.columns, None, values.shape[1], name, taken)
-    if len(kept) < values.shape[1]:
-        values = values.tocsc()[:, kept] if hasattr(values, "tocsc") else values[:, kept]
-    return Table(name, values, labels, None, aside)
+    places = find_places(wanted, None, values.shape[1], name)
+    labels = None if places.id is None else [f"{entry:g}" for entry in _column(values, places.id)]
+    aside = {column: _column(values, place) for column, place in places.aside.items()}
+    if len(places.kept) < values.shape[1]:
+        columns = values.tocsc() if hasattr(values, "tocsc") else values
+        values = columns[:, places.kept]
+    return ItemTable(name, values, labels, None, aside)
 
 
 def _column(values: Any, place: int) -> Any:
@@ -259,7 +255,7 @@ def _column(values: Any, place: int) -> Any:
     return np.asarray(values[:, place], dtype=np.float64)
 
 
-def _read_parquet(source: Source, wanted: Wanted) -> Table:
+def _read_parquet(source: Source, wanted: Wanted) -> ItemTable:
     pd = need_pandas()
     parquet = optional("pyarrow.parquet", "parquet", "a .parquet file")
     with damage(source.name, "a Parquet file"), source.stream() as stream:
@@ -271,31 +267,19 @@ def _read_parquet(source: Source, wanted: Wanted) -> Table:
         check_size(needed, len(data))
         frame = pd.read_parquet(io.BytesIO(data))
     names = [str(name) for name in frame.columns]
-    labels, aside = None, {}
-    taken = set()
-    if not isinstance(frame.index, pd.RangeIndex):
-        labels = [str(entry) for entry in frame.index]
-    if wanted.id is not None:
-        place = place_of(wanted.id, names, len(names), source.name)
-        labels = [str(entry) for entry in frame.iloc[:, place]]
-        taken.add(place)
-    for column in wanted.aside:
-        found = find_column(column, names, len(names))
-        if found is not None:
-            aside[column] = _numbers(frame, found, source.name)
-            taken.add(found)
-    kept = pick_columns(wanted.columns, names, len(names), source.name, taken)
-    values = np.column_stack([_numbers(frame, place, source.name) for place in kept])
-    return Table(source.name, values, labels, [names[place] for place in kept], aside)
+    places = find_places(wanted, names, len(names), source.name)
+    labels = None
+    if places.id is not None or not isinstance(frame.index, pd.RangeIndex):
+        labels = list(map(str, frame.index if places.id is None else frame.iloc[:, places.id]))
+    aside = {
+        column: _numeric_column(frame, place, source.name) for column, place in places.aside.items()
+    }
+    values = [_numeric_column(frame, place, source.name) for place in places.kept]
+    columns = [names[place] for place in places.kept]
+    return ItemTable(source.name, np.column_stack(values), labels, columns, aside)
 
 
-def need_pandas() -> Any:
-    """Return pandas, with what it reads and writes Parquet by."""
-    optional("pyarrow", "parquet", "a .parquet file")
-    return optional("pandas", "parquet", "a .parquet file")
-
-
-def _numbers(frame: Any, place: int, source: str) -> Any:
+def _numeric_column(frame: Any, place: int, source: str) -> Any:
     column = frame.iloc[:, place]
     for row, entry in enumerate(column) if column.dtype.kind not in "biuf" else ():
         if not isinstance(entry, (int, float, np.number)):

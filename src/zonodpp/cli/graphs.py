@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
-from zonodpp.cli.delimited import text_lines
+from zonodpp.cli.delimited import is_number, text_lines
 from zonodpp.cli.files import Source, damage, open_source, read_array
 from zonodpp.cli.messages import quoted
 from zonodpp.targets import ProjectionDPP
 
-FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
+GRAPH_FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
 _SEPARATORS = re.compile(r"[,;\s]+")
 
@@ -44,7 +44,7 @@ def read_graph_target(
     ([('a', 'b'), ('a', 'c'), ('b', 'c')], array([0.6, 0.8, 0.6]))
     """
     ending = file.rsplit(".", 1)[-1].lower()
-    source = open_source(file, format or _ENDINGS.get(ending), FORMATS)
+    source = open_source(file, format or _ENDINGS.get(ending), GRAPH_FORMATS)
     if weight is not None and source.format != "graphml":
         raise ValueError("--weight names an attribute of GraphML edges; other files have a column")
     if source.format == "graphml":
@@ -52,8 +52,9 @@ def read_graph_target(
     if source.format == "edges":
         with source.stream() as stream:
             names, tail, head, weights = read_edges(stream, source.name, weighted)
-        matrix = _adjacency(len(names), tail, head, weights)
-        return ProjectionDPP.from_graph(matrix, names=names)
+        values = np.ones(len(tail)) if weights is None else weights
+        upper = sp.coo_array((values, (tail, head)), shape=(len(names),) * 2).tocsr()
+        return ProjectionDPP.from_graph(upper + sp.triu(upper, k=1).T, names=names)
     matrix = read_array(source, key)
     if matrix.ndim != 2:
         raise ValueError(
@@ -82,31 +83,12 @@ def read_edges(
             continue
         where = f"{source}, line {line_number}"
         parts = _SEPARATORS.split(line)
-        if len(parts) not in (2, 3):
-            raise ValueError(
-                f"{where}: expected two nodes and perhaps a weight, got {quoted(line)}"
-            )
-        weight = None
-        if len(parts) == 3:
-            try:
-                weight = float(parts[2])
-            except ValueError:
-                if not edges and not number:
-                    continue  # names of the columns
-                raise ValueError(
-                    f"{where}: expected a number as weight, got {quoted(parts[2])}"
-                ) from None
-            if not weighted:
-                weight = None
-            elif not (isfinite(weight) and weight > 0):
-                raise ValueError(
-                    f"{where}: a weight must be positive and finite, got {weight:g}; remove edges "
-                    "that must not be used"
-                )
+        if not edges and len(parts) == 3 and not is_number(parts[2]):
+            continue  # names of the columns
+        weight = _edge_weight(parts, where, weighted)
         u, v = (number.setdefault(name, len(number)) for name in parts[:2])
-        edge = (u, v) if u < v else (v, u)
-        if edges.setdefault(edge, (weight, line_number))[0] != weight:
-            first, at = edges[edge]
+        first, at = edges.setdefault((min(u, v), max(u, v)), (weight, line_number))
+        if first != weight:
             raise ValueError(
                 f"{where}: edge {quoted(' '.join(parts[:2]))} has weight {_show(weight)}, but "
                 f"{_show(first)} at line {at}; give it once"
@@ -114,25 +96,40 @@ def read_edges(
     if not edges:
         raise ValueError(f"{source} has no edges")
     weights = [weight for weight, _ in edges.values()]
-    if any(weight is None for weight in weights) and any(weight is not None for weight in weights):
+    if None in weights and any(weights):  # a weight is positive
         at = next(line for weight, line in edges.values() if weight is None)
         raise ValueError(f"{source}, line {at}: this edge has no weight, but others have")
     tail, head = ([edge[k] for edge in edges] for k in (0, 1))
     return list(number), tail, head, None if None in weights else np.array(weights)
 
 
+def _edge_weight(parts: list[str], where: str, weighted: bool) -> float | None:
+    """Return the weight in the parts of a line, if it has one that counts."""
+    if len(parts) not in (2, 3):
+        raise ValueError(
+            f"{where}: expected two nodes and perhaps a weight, got {quoted(' '.join(parts))}"
+        )
+    if len(parts) == 2:
+        return None
+    if not is_number(parts[2]):
+        raise ValueError(f"{where}: expected a number as weight, got {quoted(parts[2])}")
+    weight = float(parts[2])
+    if weighted and not (isfinite(weight) and weight > 0):
+        raise ValueError(
+            f"{where}: a weight must be positive and finite, got {weight:g}; remove edges "
+            "that must not be used"
+        )
+    return weight if weighted else None
+
+
 def _show(weight: float | None) -> str:
     return "none" if weight is None else f"{weight:g}"
-
-
-def _adjacency(nodes: int, tail: list[int], head: list[int], weights: Any) -> Any:
-    values = np.ones(len(tail)) if weights is None else weights
-    upper = sp.coo_array((values, (tail, head)), shape=(nodes, nodes)).tocsr()
-    return upper + sp.triu(upper, k=1).T
 
 
 def _from_graphml(source: Source, weight: str | None, undirected: bool) -> ProjectionDPP:
     nx = optional("networkx", "graph", "GraphML")
     with damage(source.name, "GraphML"), source.stream() as stream:
         graph = nx.read_graphml(stream)
+    if graph.is_directed() and not undirected:
+        raise ValueError(f"{source.name} is a directed graph; pass --undirected")
     return ProjectionDPP.from_graph(graph.to_undirected() if undirected else graph, weight=weight)

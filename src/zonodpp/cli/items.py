@@ -53,7 +53,7 @@ def find_items(
     >>> find_items(["b-a"], [("a", "b"), ("b", "c")], 2, "--include")
     [0]
     """
-    names = [name for text in given for name in _names(text, option)]
+    names = [name for text in given for name in _split_names(text, option)]
     if not names:
         return []
     labels = () if labels is None else labels
@@ -67,25 +67,34 @@ def find_items(
             items = [int(name)] if int(name) < n else []
         if not items:
             raise ValueError(f"{option}: {quoted(name)} is no item; {_known(labels, n)}")
-        if len(readings) > 1:
-            edges = [places[key][0] for key in readings]
-            shown = " or ".join(f"{edge} {labels[edge]!r}" for edge in edges)
-            raise ValueError(
-                f"{option}: {quoted(name)} may be edge {shown}; give the one that you mean by its "
-                "number, or with a blank between its ends"
-            )
-        if len(items) > 1 and not every:
-            way_out = "give the one that you mean by its number"
-            raise ValueError(
-                f"{option}: {len(items)} items are called {quoted(name)}, numbers "
-                f"{_first(items, 10)} from 0; "
-                f"{way_out if numbered else 'give the items labels that differ'}"
-            )
+        edges = [places[key][0] for key in readings]
+        problem = _ambiguity(name, items if not every else [], edges, labels, numbered)
+        if problem:
+            raise ValueError(f"{option}: {problem}")
         found |= dict.fromkeys(items)
     return list(found)
 
 
-def _names(text: str, option: str) -> Iterator[str]:
+def _ambiguity(
+    name: str, items: list[int], edges: list[int], labels: Sequence[Any], numbered: bool
+) -> str | None:
+    """Say that a name may mean several edges, or several items, and how to tell them apart."""
+    if len(edges) > 1:
+        shown = " or ".join(f"{edge} {labels[edge]!r}" for edge in edges)
+        return (
+            f"{quoted(name)} may be edge {shown}; give the one that you mean by its number, or "
+            "with a blank between its ends"
+        )
+    if len(items) > 1:
+        way_out = "give the one that you mean by its number"
+        return (
+            f"{len(items)} items are called {quoted(name)}, numbers {_first(items, 10)} from 0; "
+            f"{way_out if numbered else 'give the items labels that differ'}"
+        )
+    return None
+
+
+def _split_names(text: str, option: str) -> Iterator[str]:
     """Yield the names in a text, split at commas; one that holds a comma stands in quotes."""
     try:
         for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True):

@@ -41,9 +41,9 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Any:
     if symmetry != "general" and sizes[0] != sizes[1]:
         raise ValueError(f"it is {symmetry}, but has {sizes[0]} rows and {sizes[1]} columns")
     if layout == "array":
-        return _dense(_numbers(content).ravel(), sizes[0], sizes[1], symmetry)
+        return _dense(_parse_numbers(content).ravel(), sizes[0], sizes[1], symmetry)
     check_size(8 * sum(sizes), held)
-    return _sparse(_numbers(content), sizes, kind == "pattern", symmetry)
+    return _sparse(_parse_numbers(content), sizes, kind == "pattern", symmetry)
 
 
 def _sizes(line: str, expected: int) -> list[int]:
@@ -53,7 +53,7 @@ def _sizes(line: str, expected: int) -> list[int]:
     return [int(word) for word in words]
 
 
-def _numbers(lines: Iterator[str]) -> Floats:
+def _parse_numbers(lines: Iterator[str]) -> Floats:
     """Turn lines with equally many numbers into an array; anything but a number is an error."""
     first = next(lines, None)
     if first is None:

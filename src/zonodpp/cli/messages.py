@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import click
 
-# What the library calls its arguments, people at a shell write with dashes: rank=3 is --rank 3.
-_OPTIONS = (
-    *("algorithm", "answer", "burn_in", "chains", "checkpoint", "diversity", "draws"),
-    *("expected_size", "features", "jitter", "language", "method", "power", "preset", "query"),
-    *("rank", "rel_error", "rule", "seconds", "sentences", "thin", "track", "transformer"),
-    *("weight", "weights", "workers"),
-)
-_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=('?)(\[?[\w.+-]+\]?)\2")
-_PHRASES = {
-    "for features use from_features(X) or ProjectionDPP(A)": "for features leave out --kernel",
-    " to from_features": "",
-    "use ProjectionDPP(A)": "pass --items columns",
-    "use from_features(X)": "pass --items rows",
-    "pass G.to_undirected()": "pass --undirected",
-    "n_landmarks": "--number",
-    "sample_weight": "--weights",
-}
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 # What moves the cursor, changes colours, breaks lines, reverses the direction of writing or cannot
 # be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
@@ -56,14 +40,29 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
+def as_options(text: str, parameters: Sequence[click.Parameter]) -> str:
+    """Write ``name=value`` as the option it is at a shell; other names stay as they are.
+
+    Examples
+    --------
+    >>> import click
+    >>> from zonodpp.cli.messages import as_options
+    >>> as_options("n=5: pass rank=2 or method='exact'", [click.Option(["--rank"])])
+    "n=5: pass --rank 2 or method='exact'"
+    """
+    flags = {str(parameter.name): max(parameter.opts, key=len) for parameter in parameters}
+    found = re.compile(rf"\b({'|'.join(flags)})=('?)([\w.+-]+)\2")
+    return found.sub(lambda match: f"{flags[match[1]]} {match[3]}", text)
+
+
 def one_line(problem: Exception | str) -> str:
     """Say what is wrong and what to do, in one line.
+
+    While a command runs, arguments of the library are written as options of this command.
 
     Examples
     --------
     >>> from zonodpp.cli.messages import one_line
-    >>> one_line(ValueError("X has rank 2 but 3 columns: pass rank=2 to from_features"))
-    'X has rank 2 but 3 columns: pass --rank 2'
     >>> one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
     'a.csv: no such file or directory'
     """
@@ -75,22 +74,18 @@ def one_line(problem: Exception | str) -> str:
         return _flat(problem.format_message())
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
         return _flat(f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}")
-    if isinstance(problem, Exception) and not _is_expected(problem):
+    if isinstance(problem, Exception) and not is_expected(problem):
         name = type(problem).__name__
         return _flat(f"unexpected {name}: {problem}; --debug shows where, please report it")
     text = str(problem) or f"{type(problem).__name__}; --debug shows where"
-    for library, here in _PHRASES.items():
-        text = text.replace(library, here)
-    return _flat(_ARGUMENT.sub(_as_option, text))
+    context = click.get_current_context(silent=True)
+    return _flat(text if context is None else as_options(text, context.command.params))
 
 
-def _is_expected(problem: Exception) -> bool:
+def is_expected(problem: Exception) -> bool:
+    """Tell whether the library raises such errors on purpose, with a message for people."""
     # The library raises RuntimeError itself; those of Python have types of their own.
     return isinstance(problem, (*_EXPECTED, Warning)) or type(problem) is RuntimeError
-
-
-def _as_option(found: re.Match[str]) -> str:
-    return f"--{found[1].replace('_', '-')} {found[3]}"
 
 
 def _flat(text: str) -> str:

@@ -8,14 +8,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TextIO
 
 import click
 
 from zonodpp._files import replacing
 from zonodpp._optional import optional
+from zonodpp._stderr import is_watched
 from zonodpp.cli.messages import printable
-from zonodpp.cli.options import Destination
 
 Rows = tuple[list[str], Iterable[Sequence[Any]]]  # header and rows
 Writer = Callable[[str], None]
@@ -28,6 +29,15 @@ class Result(NamedTuple):
     data: Callable[[], Any]
     rows: Callable[[], Rows]
     files: dict[str, Writer] = {}  # noqa: RUF012 - ending -> what writes it, besides these three
+    seed: int | None = None  # to show, if the program chose it
+
+
+class Destination(NamedTuple):
+    """Where the result goes, and in which form."""
+
+    as_json: bool
+    as_csv: bool
+    out: str | None
 
 
 def check_destination(destination: Destination, *endings: str) -> None:
@@ -45,11 +55,15 @@ def check_destination(destination: Destination, *endings: str) -> None:
     if not os.path.isdir(folder):
         raise click.UsageError(f"--out {out}: there is no folder {folder}")
     if ending == ".parquet":
-        from zonodpp.cli.files import need_pandas
-
         need_pandas()
     elif ending == ".graphml":
         optional("networkx", "graph", "GraphML")
+
+
+def need_pandas() -> Any:
+    """Return pandas, which needs pyarrow to read and write Parquet."""
+    optional("pyarrow", "parquet", "a .parquet file")
+    return optional("pandas", "parquet", "a .parquet file")
 
 
 def standard_output() -> TextIO:
@@ -63,7 +77,7 @@ def write(result: Result, destination: Destination) -> None:
     """Write the result where it was asked for."""
     if destination.out is not None:
         _write_file(result, destination.out)
-        if sys.stderr.isatty():
+        if is_watched():
             click.echo(f"zonodpp: saved {printable(destination.out)}", err=True)
     if destination.as_json:
         standard_output().write(_as_json(result.data()))
@@ -81,8 +95,6 @@ def _write_file(result: Result, out: str) -> None:
         if ending in result.files:
             result.files[ending](temporary)
         elif ending == ".parquet":
-            from zonodpp.cli.files import need_pandas
-
             header, rows = result.rows()
             frame = need_pandas().DataFrame([list(row) for row in rows], columns=header)
             frame.to_parquet(temporary)
@@ -90,6 +102,8 @@ def _write_file(result: Result, out: str) -> None:
             with open(temporary, "w", encoding="utf-8", newline="") as file:
                 if ending == ".json":
                     file.write(_as_json(result.data()))
+                elif ending == ".txt":
+                    file.write(result.text() + "\n")
                 else:
                     _write_csv(result.rows(), file)
 
@@ -106,18 +120,16 @@ def _show_csv(table: Rows, out: TextIO) -> None:
 
 def _write_csv(table: Rows, file: Any) -> None:
     header, rows = table
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
 
 
 def _as_json(data: Any) -> str:
     # In one piece: json.dump would write entry by entry, which takes ten times as long.
-    text = json.dumps(data, default=plain, ensure_ascii=False) + "\n"
+    text = json.dumps(data, default=_plain, ensure_ascii=False) + "\n"
     return text if text.isascii() else printable(text)
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Turn arrays and numpy's numbers into what JSON knows."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 

@@ -9,10 +9,12 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.cli.files import Table, open_source, read_array, read_table
+from zonodpp.cli.files import ItemTable, open_source, read_array, read_table
 from zonodpp.inputs import as_weights
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.dpp import DPP
 from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.kdpp import KDPP
 
 
 class Shape(NamedTuple):
@@ -38,46 +40,50 @@ class Shape(NamedTuple):
         return self.rank is not None or self.jitter is not None or self.power != 2
 
 
-def make_target(table: Table, shape: Shape, weights: Any, seed: int | None) -> Any:
+def make_target(table: ItemTable, shape: Shape, weights: Any, seed: int | None) -> Any:
     """Make the target of a table, with the labels that its file gives."""
-    values = table.values
     by_columns = shape.items == "columns"
+    X = table.values.T if by_columns else table.values
     labels = table.columns if by_columns else table.labels
     target: Any
+    if shape.kernel and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"{table.source} is {X.shape[0]} x {X.shape[1]}, but a kernel is n x n; for features "
+            "leave out --kernel"
+        )
     if shape.spectral:
-        target = _spectral_target(values.T if by_columns else values, shape, weights)
+        target = _spectral_target(X, shape, weights)
     elif shape.kernel:
         if weights is not None or shape.reduced:
             raise click.UsageError("--kernel takes no --weights, --rank, --jitter or --power")
-        target = ProjectionDPP.from_kernel(values)
-    elif by_columns and shape.rank is None and shape.jitter is None:
-        _check_occupied(table.source, values.T)
-        if shape.power == 2:
-            target = ProjectionDPP(values, weights=weights)
-        else:
-            target = VolumeSampling(values, power=shape.power, weights=weights)
+        target = ProjectionDPP.from_kernel(X)
     else:
-        X = values.T if by_columns else values
-        if shape.rank is None and shape.jitter is None:
-            _check_occupied(table.source, X)
+        if shape.rank is None:
+            _check_features(table.source, X, shape)
         target = ProjectionDPP.from_features(
             X, weights=weights, rank=shape.rank, jitter=shape.jitter, rng=seed
         )
         if shape.power != 2:
             target = VolumeSampling(target.A, power=shape.power, weights=weights)
-    if labels is not None:
-        target = target.with_labels(labels)
-    return target
+    return target if labels is None else target.with_labels(labels)
 
 
-def _check_occupied(source: str, X: Any) -> None:
-    """Refuse sparse features that are zero before memory for their square is taken."""
-    if not sp.issparse(X):
+def _check_features(source: str, X: Any, shape: Shape) -> None:
+    """Refuse features that cannot be independent, before memory for their square is taken."""
+    n, d = X.shape
+    if d > n:
+        other = "rows" if shape.items == "columns" else "columns"
+        raise ValueError(
+            f"{source} has {n} items with {d} features: a draw of {d} out of {n} items is "
+            f"impossible. Pass --rank R for R < {n} items in a draw; if the items are the {other}, "
+            f"pass --items {other}"
+        )
+    if shape.jitter is not None or not sp.issparse(X):
         return
     occupied = min(np.unique(index).size for index in X.nonzero())
-    if occupied < X.shape[1]:
+    if occupied < d:
         raise ValueError(
-            f"{source} has {X.shape[1]:,} features, but only {occupied:,} of them or of the items "
+            f"{source} has {d:,} features, but only {occupied:,} of them or of the items "
             "have entries: features must be linearly independent. Leave out those without entries "
             f"or pass --rank {max(1, occupied)} or less"
         )
@@ -85,8 +91,6 @@ def _check_occupied(source: str, X: Any) -> None:
 
 def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
     """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
-    from zonodpp import DPP, KDPP
-
     if shape.reduced:
         raise click.UsageError("--size and --dpp take none of --rank, --jitter, --power")
     if shape.size is not None and (shape.dpp or shape.expected_size is not None):
@@ -107,7 +111,7 @@ def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
     return target if shape.expected_size is None else target.scaled(shape.expected_size)
 
 
-def read_weights(table: Table, weights: str | None, n: int, option: str = "--weights") -> Any:
+def read_weights(table: ItemTable, weights: str | None, n: int, option: str = "--weights") -> Any:
     """Return numbers for items: a column kept aside, or a file with one for each item."""
     if weights is None:
         return None
