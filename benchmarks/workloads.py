@@ -114,7 +114,12 @@ class Chain:
     def advance(self, steps: int) -> None:
         """Take so many steps, or independent draws."""
         subsets = np.empty((steps, self.r), np.int32)
-        self.sampler.advance(self.state, self.rng, subsets, np.zeros((steps, self.sets)), 1)
+        tracked = np.zeros((steps, self.sets))
+        made = 0
+        while made < steps:  # a call may end early, if independent draws take long
+            rest = subsets[made:], tracked[made:]
+            done = self.sampler.advance(self.state, self.rng, *rest, 1)
+            made = steps if done is None else made + done
 
     def job(self, steps: int) -> Job:
         """Return so many steps as something to time."""

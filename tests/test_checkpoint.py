@@ -277,7 +277,7 @@ ARRAYS = {
     "barker": ["chain0/inside", "chain0/place"],
     "zonotope": ["chain0/basis", "chain1/basis"],
     "paper": ["chain0/basis", "chain0/side"],
-    "trees": ["chain0/counts", "subsets"],
+    "trees": ["chain0/counts", "chain1/under_way", "subsets"],
 }
 
 

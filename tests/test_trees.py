@@ -14,6 +14,7 @@ from scipy import stats
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.samplers import trees, walk_cost
 from zonodpp.samplers.methods import best_method
+from zonodpp.samples.storage import read_arrays
 from zonodpp.targets.blocks import blocks_of
 from zonodpp.targets.graphs import as_networkx
 
@@ -32,8 +33,11 @@ def draw(sampler, draws, r, rng=0):
     """Draw from a prepared sampler, as chains do."""
     subsets = np.empty((draws, r), np.int32)
     tracked = np.empty((draws, sampler.tracker.size))
-    state = sampler.start(np.random.default_rng(0), None)
-    sampler.advance(state, np.random.default_rng(rng), subsets, tracked, 1)
+    rng = np.random.default_rng(rng)
+    state = sampler.start(rng, None)
+    made = 0
+    while made < draws:
+        made += sampler.advance(state, rng, subsets[made:], tracked[made:], 1)
     return subsets, tracked, state
 
 
@@ -172,25 +176,153 @@ def test_a_trapped_walk_is_refused(ratio):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_walk_gives_up_in_the_end(monkeypatch, algorithm):
-    monkeypatch.setattr(trees, "STEP_LIMIT", 50)
-    target = ProjectionDPP.from_graph(nx.cycle_graph(40))
-    with pytest.raises(RuntimeError, match="not finished after 5e"):
-        sample(target, 1, method="trees", algorithm=algorithm, rng=0)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_long_walk_says_what_it_expects_and_goes_on(monkeypatch, algorithm):
     monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 10)
     target = ProjectionDPP.from_graph(nx.cycle_graph(40))
     plain = sample(target, 3, method="trees", algorithm=algorithm, rng=0)
     for module in (trees, walk_cost):
         monkeypatch.setattr(module, "MANY_STEPS", 50)
+    monkeypatch.setattr(trees, "CALL_STEPS", 10)
     expected = "expected to take 5e.02 steps" if algorithm == "wilson" else "algorithm='wilson'"
     with pytest.warns(UserWarning, match=f"not finished after 5e.01 steps .*{expected}"):
         long = sample(target, 3, method="trees", algorithm=algorithm, rng=0)
     np.testing.assert_array_equal(plain.subsets, long.subsets)
     np.testing.assert_array_equal(plain.stats["steps"], long.stats["steps"])
+
+
+class ForgetsTheTree(trees.Trees):
+    """A broken twin that begins a tree anew when a call ends within it."""
+
+    def advance(self, state, *arguments):
+        made = super().advance(state, *arguments)
+        state["under_way"][:] = self.start(None, None)["under_way"]
+        return made
+
+
+class ForgetsTheNode(trees.Trees):
+    """A broken twin that goes on from the node where the present path began."""
+
+    def advance(self, state, *arguments):
+        made = super().advance(state, *arguments)
+        state["under_way"][trees.NODE] = state["under_way"][trees.START] % len(state["tree"])
+        return made
+
+
+# A tree of Wilson's does not depend on the loops that were erased for it: to begin every tree anew
+# that takes long would not change the law.
+@pytest.mark.parametrize(
+    ("algorithm", "broken"), [("wilson", ForgetsTheNode), ("aldous-broder", ForgetsTheTree)]
+)
+def test_law_of_trees_that_take_several_calls(monkeypatch, algorithm, broken):
+    monkeypatch.setattr(trees, "CALL_STEPS", 7)
+    target = ProjectionDPP.from_graph(graphs()["wheel"], weight="w")
+    sampler = trees.prepare(target, algorithm=algorithm)
+    assert_law(draw(sampler, 6_000, target.r)[0], target)
+    assert_not_law(draw(broken(**vars(sampler)), 6_000, target.r)[0], target)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_draws_do_not_depend_on_the_steps_of_a_call(monkeypatch, algorithm):
+    target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
+    call = {"method": "trees", "algorithm": algorithm, "chains": 2, "track": [[0, 1]], "rng": 4}
+    whole = sample(target, 50, **call)
+    for steps in (1, 2, 9, 100):
+        monkeypatch.setattr(trees, "CALL_STEPS", steps)
+        cut = sample(target, 50, **call)
+        np.testing.assert_array_equal(whole.subsets, cut.subsets)
+        np.testing.assert_array_equal(whole.tracked, cut.tracked)
+        for name in ("draws", "steps"):
+            np.testing.assert_array_equal(whole.stats[name], cut.stats[name])
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """A graph whose trees take 1e300 steps, of a size at which nobody computes that number."""
+    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 1)
+    graph = nx.complete_graph(6)
+    nx.set_edge_attributes(graph, 1.0, "w")
+    graph[0][1]["w"] = graph[2][3]["w"] = 1e300
+    return ProjectionDPP.from_graph(graph, weight="w")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_call_ends_within_a_tree(endless, algorithm):
+    sampler = trees.prepare(endless, algorithm=algorithm)
+    state = sampler.start(None, None)
+    subsets, rng = np.empty((3, endless.r), np.int32), np.random.default_rng(0)
+    for calls in range(1, 4):
+        assert sampler.advance(state, rng, subsets, np.empty((3, 0)), 1) == 0
+        assert state["under_way"][trees.STEPS] == calls * trees.CALL_STEPS
+        sampler.check(state)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_endless_walk_hears_ctrl_c_and_the_clock(endless, algorithm):
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    call = {"method": "trees", "algorithm": algorithm}
+    with pytest.warns(UserWarning, match="interrupted: returning the 0 draws made so far"):
+        assert sample(endless, 1, progress=stop, **call).subsets.shape == (1, 0, 5)
+    for draws in (None, 7):
+        with pytest.warns(UserWarning, match=r"no draws: seconds=0.01 .* the first draw"):
+            assert sample(endless, draws, seconds=0.01, **call).subsets.shape == (1, 0, 5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
+    target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
+    call = {"method": "trees", "algorithm": algorithm, "chains": 2, "rng": 4}
+    whole = sample(target, 3, **call)
+    monkeypatch.setattr(trees, "CALL_STEPS", 5)
+    monkeypatch.setattr("zonodpp.chains.slices.THREAD_SLICE", 1e-9)  # one call each
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    found = []
+    path = tmp_path / "run"
+    while not found or found[-1][0] < 3:
+        with pytest.warns(UserWarning, match="interrupted"):
+            part = sample(target, 3, checkpoint=path, progress=stop, **call)
+        arrays = read_arrays(path, "checkpoint")[1]
+        found.append((part.subsets.shape[1], arrays["chain1/under_way"][trees.STEPS]))
+    assert {steps > 0 for _, steps in found} == {True, False}
+    np.testing.assert_array_equal(part.subsets, whole.subsets)
+    np.testing.assert_array_equal(part.stats["steps"], whole.stats["steps"])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_states_that_cannot_be(monkeypatch, algorithm):
+    monkeypatch.setattr(trees, "CALL_STEPS", 2)
+    target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
+    sampler = trees.prepare(target, algorithm=algorithm)
+    fresh = sampler.start(None, None)
+    sampler.check(fresh)
+    state = {name: array.copy() for name, array in fresh.items()}
+    subset = np.empty((1, target.r), np.int32)
+    assert sampler.advance(state, np.random.default_rng(0), subset, np.empty((1, 0)), 1) == 0
+    sampler.check(state)
+    nodes, cells, roots = len(state["tree"]), sampler.walk.blocks.edge.size, sampler.walk.roots
+    changes = [
+        (trees.START, -1),
+        (trees.START, nodes),
+        (trees.NODE, -1),
+        (trees.NODE, nodes),
+        (trees.NODE, nodes - 1),  # in another block than the start
+        (trees.STEPS, -1),
+    ]
+    for place, value in changes:
+        damaged = {**state, "under_way": state["under_way"].copy()}
+        damaged["under_way"][place] = value
+        with pytest.raises(ValueError, match=r"of the walk must lie|not in one block"):
+            sampler.check(damaged)
+    for v in range(nodes):
+        for value in (cells - 1 if v in roots else cells, cells + 1, -cells - 1, -(2**31)):
+            damaged = {**state, "tree": state["tree"].copy()}
+            damaged["tree"][v] = value
+            with pytest.raises(ValueError, match="of the tree must lie between"):
+                sampler.check(damaged)
 
 
 def ring_with_a_trap(nodes=4_000):
@@ -297,7 +429,8 @@ def test_draws_do_not_depend_on_blocks_of_draws_or_workers():
         rng, cut = np.random.default_rng(0), np.empty_like(whole)
         pieces = sampler.start(rng, None)
         for first, last in ((0, 1), (1, 8), (8, 60), (60, 100)):
-            sampler.advance(pieces, rng, cut[first:last], np.empty((last - first, 0)), 1)
+            made = sampler.advance(pieces, rng, cut[first:last], np.empty((last - first, 0)), 1)
+            assert made == last - first
         np.testing.assert_array_equal(whole, cut)
         np.testing.assert_array_equal(state["counts"], pieces["counts"])
     one, two = (

@@ -163,11 +163,10 @@ def sample(
         file.resume(sampler, target.n, runs, store)
     _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
     if seconds is not None and not store.filled.all():
-        warnings.warn(
-            f"no draws: seconds={seconds} went by in the {burn_in} steps of burn-in and the {thin} "
-            "steps to the first draw",
-            stacklevel=2,
-        )
+        to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
+        if sampler.independent:
+            to_first = "the first draw, which takes longer"
+        warnings.warn(f"no draws: seconds={seconds} went by in {to_first}", stacklevel=2)
     subsets, tracked = store.cut()
     if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]

@@ -3,7 +3,8 @@
 A chain is its generator and its state. One task advances one chain for a slice of time and returns
 what it drew; chains take turns, so that all of them are about equally long at any moment. Draws do
 not depend on how their steps are cut into slices, nor on where the slices run. A slice may end in
-the middle of the ``thin`` steps to a draw: the chain then carries the steps made so far.
+the middle of the ``thin`` steps to a draw: the chain then carries the steps made so far. It may
+also end in the middle of an independent draw that takes long: the chain's state carries that one.
 """
 
 from __future__ import annotations
@@ -168,7 +169,8 @@ def advance(
             break
         taken = chain.position(plan.thin) - position
         ahead = min(BLOCK, begun + seconds - now)
-        steps = int(np.clip(taken * ahead / max(now - before, 1e-7), 1, 4 * taken))
+        most = max(1, 4 * taken)  # a call may end within a draw that takes long
+        steps = int(np.clip(taken * ahead / max(now - before, 1e-7), 1, most))
     chain.seconds += now - begun
     if room is not None:
         return chain, room[0][: chain.drawn - first], room[1][: chain.drawn - first]
@@ -195,9 +197,9 @@ def _make_steps(
         return 0
     if chain.taken == 0 and steps >= thin:
         tracked[:] = 0.0
-        sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
+        made = sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
         tracked /= thin
-        return len(subsets)
+        return len(subsets) if made is None else made
     part = min(steps, thin - chain.taken)
     sampler.advance(chain.state, chain.rng, subsets[:1], chain.sums[None, :], part)
     chain.taken += part

@@ -18,7 +18,10 @@
         fills ``subsets`` with the next draws, ``thin`` steps apart, and updates the state in
         place. Row k of ``tracked`` receives, added to what is there, the presence of each tracked
         set at every step to draw k. How steps are cut into calls changes neither draws nor sums,
-        so that a draw may also be made by several calls of fewer steps;
+        so that a draw may also be made by several calls of fewer steps. A sampler of independent
+        draws, one of which may take longer than a slice, may return before all are made: it then
+        returns the number of draws that are finished, which may be zero, and the state holds the
+        unfinished one. None means that all are finished;
     ``check(state)``
         raises ValueError if the arrays of a state, which have the names, types and shapes of a
         fresh one, cannot be a state of this sampler. Compiled code trusts its indices, and a
@@ -66,8 +69,8 @@ class Sampler(Protocol):
         subsets: NDArray[np.int32],
         tracked: Floats,
         thin: int,
-    ) -> None:
-        """Fill subsets with the next draws; add to tracked."""
+    ) -> int | None:
+        """Fill subsets with the next draws; add to tracked. Return how many, None for all."""
 
     def check(self, state: State) -> None:
         """Raise ValueError if this cannot be a state of this sampler."""

@@ -11,7 +11,9 @@ A step takes constant time, by one alias table for each node. Each block (2-conn
 graph is drawn by itself, so that a bridge costs one step however light it is. Within a block, edges
 that are very much heavier than those around may still trap the walk: `prepare` finds this out on
 graphs small enough for the exact sampler. On larger ones a draw that takes long says what is to be
-expected, and gives up in the end.
+expected. Compiled code returns after a bounded number of steps; a tree that is not finished by then
+stays in the chain's state, and the next call goes on with it. To begin that tree anew might never
+end, and ``aldous-broder`` would then draw trees too rarely that take long.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from zonodpp._jit import inlined, jit
 from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats, Integers, frozen
-from zonodpp.samplers import State, refuse_init
+from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_cost import (
     MANY_STEPS,
@@ -37,9 +39,10 @@ from zonodpp.samplers.walk_cost import (
     steps_of_exact,
 )
 from zonodpp.targets.blocks import Blocks, Indices
-from zonodpp.targets.family import LARGE_GRAPH, VolumeSampling
+from zonodpp.targets.family import VolumeSampling
 
-STEP_LIMIT = 10**10  # minutes for one tree: compiled code cannot be interrupted, so it gives up
+CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
+START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `Trees.start`
 
 
 class Walk(NamedTuple):
@@ -74,9 +77,20 @@ class Trees:
         return int(self.walk.blocks.indptr.size - 1 - self.walk.roots.size)
 
     def start(self, rng: np.random.Generator, init: Any) -> State:
-        """Return a state of counts alone."""
+        """Return a state in which no tree is under way.
+
+        ``tree[v]`` is the cell that joins node v to the tree, or negative: v is not reached yet,
+        and ``~tree[v]`` is the cell by which the walk left it last. Roots have the number of cells.
+        ``under_way`` holds the node that is to be reached next (all nodes are, if there is no such
+        node), the node where the walk is, and its steps so far.
+        """
         refuse_init(init)
-        return {"counts": np.zeros(len(self.counters), np.int64)}
+        nodes = self.walk.blocks.indptr.size - 1
+        return {
+            "counts": np.zeros(len(self.counters), np.int64),
+            "tree": np.zeros(nodes, np.int32),
+            "under_way": np.array([nodes, 0, 0]),
+        }
 
     def advance(
         self,
@@ -85,29 +99,32 @@ class Trees:
         subsets: NDArray[np.int32],
         tracked: Floats,
         thin: int,
-    ) -> None:
-        """Draw len(subsets) trees."""
+    ) -> int:
+        """Draw up to len(subsets) trees, by `CALL_STEPS` steps at most; return how many."""
         draw = draw_by_wilson if self.algorithm == "wilson" else draw_by_aldous_broder
-        counts = state["counts"]
-        if np.isnan(self.steps) and counts[1] < MANY_STEPS:  # so far nothing has taken long
-            begun, before = rng.bit_generator.state, counts.copy()
-            if draw(rng, self.walk, self.n, MANY_STEPS, subsets, counts):
-                self.tracker.fill(subsets, tracked)
-                return
+        tree, under_way, counts = state["tree"], state["under_way"], state["counts"]
+        before = under_way[STEPS]
+        made: int = draw(rng, self.walk, self.n, CALL_STEPS, subsets, tree, under_way, counts)
+        grown_long = before < MANY_STEPS <= under_way[STEPS]
+        if np.isnan(self.steps) and grown_long and counts[1] < MANY_STEPS:  # not said before
             self._announce()
-            rng.bit_generator.state = begun
-            counts[:] = before
-        if not draw(rng, self.walk, self.n, STEP_LIMIT, subsets, counts):
-            raise RuntimeError(
-                f"a tree was not finished after {STEP_LIMIT:.0e} steps of the random walk: edge "
-                "weights trap it, or the graph is very long and thin. "
-                + ("algorithm='wilson' takes fewer steps; " if self.algorithm != "wilson" else "")
-                + f"method='exact' does not walk (graphs of up to {LARGE_GRAPH} nodes)"
-            )
-        self.tracker.fill(subsets, tracked)
+        self.tracker.fill(subsets[:made], tracked)
+        return made
 
     def check(self, state: State) -> None:
-        """Accept any state: counts are not used as indices."""
+        """Check the tree that is under way: all its numbers are used as indices."""
+        starts, indptr, _, edge = self.walk.blocks
+        start, node, steps = state["under_way"]
+        if start == indptr.size - 1 and node == steps == 0:
+            return  # the next tree begins with an empty array
+        need_between(state["under_way"][:STEPS], 0, indptr.size - 2, "nodes of the walk")
+        need_between(state["under_way"][STEPS:], 0, 2**62, "steps of the walk")
+        cells = np.maximum(state["tree"], ~state["tree"])
+        need_between(np.delete(cells, self.walk.roots), 0, edge.size - 1, "edges of the tree")
+        need_between(state["tree"][self.walk.roots], edge.size, edge.size, "roots of the tree")
+        block, same = np.searchsorted(starts, [start, node], side="right")
+        if block != same:
+            raise ValueError(f"node {node} and node {start} are not in one block of the graph")
 
     def _announce(self) -> None:
         """Say how long a tree takes that was not finished after `MANY_STEPS`."""
@@ -185,19 +202,37 @@ def step(
     return cell
 
 
+@inlined
+def begin_tree(tree: Indices, roots: Indices, cells: int) -> None:
+    """Begin a tree: nothing but the roots is reached."""
+    tree[:] = -1
+    for root in roots:
+        tree[root] = cells
+
+
 @jit
-def ascend(tree: NDArray[np.int32], marked: NDArray[np.uint8]) -> None:
-    """Sort the edges of a tree, by a pass over all edges unless these are very many more."""
-    r = tree.shape[0]
-    if marked.shape[0] > 16 * r:
-        tree.sort()
+def write_edges(
+    tree: Indices, edge: Indices, subset: NDArray[np.int32], marked: NDArray[np.uint8]
+) -> None:
+    """Write the edges of a finished tree in ascending order.
+
+    They are sorted by a pass over all edges of the graph, unless these are very many more.
+    """
+    r, n = subset.shape[0], marked.shape[0]
+    size = 0
+    for cell in tree:
+        if cell < edge.shape[0]:  # a root has no edge
+            subset[size] = edge[cell]
+            size += 1
+    if n > 16 * r:
+        subset.sort()
         return
-    for e in tree:
+    for e in subset:
         marked[e] = 1
     size = 0
     e = 0
-    while size < r:
-        tree[size] = e
+    while size < r and e < n:
+        subset[size] = e
         size += int(marked[e])
         marked[e] = 0
         e += 1
@@ -210,41 +245,43 @@ def draw_by_wilson(
     n: int,
     limit: int,
     subsets: NDArray[np.int32],
+    tree: Indices,
+    under_way: Integers,
     counts: Integers,
-) -> bool:
-    """Fill subsets with draws; give up, and return False, when one takes too many steps."""
+) -> int:
+    """Fill subsets with draws, by ``limit`` steps at most; return how many are finished."""
     _, indptr, neighbour, edge = walk.blocks
     share, other = walk.share, walk.other
-    nodes = indptr.shape[0] - 1
-    exit_cell = np.empty(nodes, np.int32)
-    reached = np.empty(nodes, np.bool_)
+    nodes = tree.shape[0]
     marked = np.zeros(n, np.uint8)
+    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
+    limit += steps  # as a number of steps of the present tree
     for k in range(subsets.shape[0]):
-        steps = 0
-        size = 0
-        reached[:] = False
-        for root in walk.roots:
-            reached[root] = True
-        for start in range(nodes):
-            node = start
-            while not reached[node]:
+        if start == nodes:
+            begin_tree(tree, walk.roots, edge.shape[0])
+            start = node = 0
+        while start < nodes:
+            while tree[node] < 0:
+                if steps == limit:
+                    under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
+                    return k
                 cell = step(rng, indptr, share, other, node)
-                exit_cell[node] = cell  # the last exit from a node survives: loops are erased
+                tree[node] = ~cell  # the last exit from a node survives: loops are erased
                 node = neighbour[cell]
                 steps += 1
-                if steps > limit:
-                    return False
             node = start
-            while not reached[node]:
-                reached[node] = True
-                cell = exit_cell[node]
-                subsets[k, size] = edge[cell]
-                size += 1
-                node = neighbour[cell]
-        ascend(subsets[k], marked)
+            while tree[node] < 0:
+                tree[node] = ~tree[node]
+                node = neighbour[tree[node]]
+            start += 1
+            node = start
+        write_edges(tree, edge, subsets[k], marked)
         counts[0] += 1
         counts[1] += steps
-    return True
+        limit -= steps
+        steps = 0
+    under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
+    return len(subsets)
 
 
 @jit
@@ -254,33 +291,46 @@ def draw_by_aldous_broder(
     n: int,
     limit: int,
     subsets: NDArray[np.int32],
+    tree: Indices,
+    under_way: Integers,
     counts: Integers,
-) -> bool:
-    """Fill subsets with draws; give up, and return False, when one takes too many steps."""
+) -> int:
+    """Fill subsets with draws, by ``limit`` steps at most; return how many are finished."""
     starts, indptr, neighbour, edge = walk.blocks
     share, other = walk.share, walk.other
-    reached = np.empty(indptr.shape[0] - 1, np.bool_)
+    nodes = tree.shape[0]
     marked = np.zeros(n, np.uint8)
+    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
+    blocks = starts.shape[0] - 1
+    block = np.searchsorted(starts, start, side="right") - 1
+    missing = 0  # nodes of the present block
+    if start < nodes:
+        missing = int(np.count_nonzero(tree[starts[block] : starts[block + 1]] < 0))
+    limit += steps  # as a number of steps of the present tree
     for k in range(subsets.shape[0]):
-        steps = 0
-        size = 0
-        reached[:] = False
-        for b in range(walk.roots.shape[0]):
-            node = walk.roots[b]
-            reached[node] = True
-            missing = starts[b + 1] - starts[b] - 1
+        if block == blocks:
+            begin_tree(tree, walk.roots, edge.shape[0])
+            block = -1
+        while missing > 0 or block + 1 < blocks:
+            if missing == 0:
+                block += 1
+                node = walk.roots[block]
+                missing = starts[block + 1] - starts[block] - 1
             while missing > 0:
+                if steps == limit:
+                    under_way[START], under_way[NODE], under_way[STEPS] = starts[block], node, steps
+                    return k
                 cell = step(rng, indptr, share, other, node)
                 node = neighbour[cell]
-                if not reached[node]:
-                    reached[node] = True
-                    subsets[k, size] = edge[cell]
-                    size += 1
+                if tree[node] < 0:
+                    tree[node] = cell
                     missing -= 1
                 steps += 1
-                if steps > limit:
-                    return False
-        ascend(subsets[k], marked)
+        block = blocks
+        write_edges(tree, edge, subsets[k], marked)
         counts[0] += 1
         counts[1] += steps
-    return True
+        limit -= steps
+        steps = 0
+    under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
+    return len(subsets)
