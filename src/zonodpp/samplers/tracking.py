@@ -51,7 +51,7 @@ class SetTracker:
         return len(self.starts) - 1
 
     def fill(self, subsets: NDArray[np.int32], tracked: Floats) -> None:
-        """Set tracked[k, j] to 1 where draw k holds all of set j, to 0 elsewhere."""
+        """Add 1 to tracked[k, j] where draw k holds all of set j."""
         if self.size:
             record_presence(subsets, self.starts, self.items, self.n, tracked)
 
@@ -60,7 +60,7 @@ class SetTracker:
 def record_presence(
     subsets: NDArray[np.int32], starts: Integers, items: Integers, n: int, tracked: Floats
 ) -> None:
-    """Set tracked[k, j] to 1.0 where row k of subsets holds all of set j."""
+    """Add 1 to tracked[k, j] where row k of subsets holds all of set j."""
     present = np.zeros(n, np.bool_)
     for k in range(subsets.shape[0]):
         for i in subsets[k]:
@@ -72,7 +72,7 @@ def record_presence(
                 if not present[items[s]]:
                     inside = 0.0
                     break
-            tracked[k, j] = inside
+            tracked[k, j] += inside
         for i in subsets[k]:
             if i >= 0:
                 present[i] = False
