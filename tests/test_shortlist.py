@@ -8,7 +8,7 @@ from law import THRESHOLD, p_value
 from numpy.testing import assert_allclose, assert_array_equal
 
 from zonodpp.apps import Shortlist, shortlist
-from zonodpp.apps.shortlist_law import directions
+from zonodpp.apps.shortlist_law import item_features
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_knob_is_monotone(items):
     ]
     worth = [np.mean([np.log(found.relevance).sum() for found in row]) for row in lists]
     assert (np.diff(worth) < 0).all()
-    V = directions(features, 5).features
+    V = item_features(features, 5).features
     volume = [np.mean([np.linalg.slogdet(V[f.indices])[1] for f in row]) for row in lists]
     assert (np.diff(volume)[:4] > 0).all()
     assert volume[-1] > volume[3]

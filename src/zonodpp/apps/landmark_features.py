@@ -17,11 +17,11 @@ from zonodpp._jit import jit
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import triangle
 
-CHUNK = 2**17  # entries of X handled at a time, so that no second array of its size appears
+CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 NARROW = 2000  # features up to which their covariance matrix is formed
 DENSE = 2e9  # operations up to which a wide X is decomposed as a whole
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
-SAFE = 1e-10  # eigenvalues of a covariance below this share of the first are mostly rounding
+SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
 
 class Features(NamedTuple):
@@ -31,7 +31,7 @@ class Features(NamedTuple):
     left_out: Floats
 
 
-class Directions(NamedTuple):
+class PrincipalAxes(NamedTuple):
     """The mean of X, its leading principal directions (as columns) and the spread along them."""
 
     mean: Floats
@@ -61,17 +61,17 @@ def row_keys(X: Any) -> Any:
     keys = np.zeros(X.shape[0], np.uint64)
     if sp.issparse(X):
         bits = np.ascontiguousarray(X.data).view(np.uint64)
-        hash_sparse(bits, X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
+        _hash_sparse(bits, X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
         return keys
     for span, rows in chunks(X):
         bits = np.ascontiguousarray(rows).view(np.uint64)
-        bits.flags.writeable = False  # one signature, whatever was given
-        hash_dense(bits, keys[span])
+        bits.flags.writeable = False  # so that numba compiles one signature only
+        _hash_dense(bits, keys[span])
     return keys
 
 
 @jit
-def mix(bits: Any, column: Any) -> Any:
+def _mix(bits: Any, column: Any) -> Any:
     """Scramble an entry and its column (splitmix64); zero of either sign gives zero."""
     if bits << np.uint64(1) == np.uint64(0):
         return np.uint64(0)
@@ -82,25 +82,25 @@ def mix(bits: Any, column: Any) -> Any:
 
 
 @jit
-def hash_dense(bits: Any, keys: Any) -> None:
+def _hash_dense(bits: Any, keys: Any) -> None:
     """Add up the scrambled entries of each row."""
     for i in range(bits.shape[0]):
         total = np.uint64(0)
         for j in range(bits.shape[1]):
-            total += mix(bits[i, j], j)
+            total += _mix(bits[i, j], j)
         keys[i] = total
 
 
 @jit
-def hash_sparse(bits: Any, indices: Any, indptr: Any, keys: Any) -> None:
+def _hash_sparse(bits: Any, indices: Any, indptr: Any, keys: Any) -> None:
     """Add up the scrambled entries of each row of a CSR matrix."""
     for i in range(len(keys)):
         for k in range(indptr[i], indptr[i + 1]):
-            keys[i] += mix(bits[k], indices[k])
+            keys[i] += _mix(bits[k], indices[k])
 
 
 def chunks(X: Any) -> Iterator[tuple[slice, Floats]]:
-    """Yield the rows of X some at a time, as dense arrays."""
+    """Yield blocks of rows of X as dense arrays, each with its range of rows."""
     step = max(64, CHUNK // X.shape[1])
     for start in range(0, X.shape[0], step):
         span = slice(start, min(start + step, X.shape[0]))
@@ -116,7 +116,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, weights: Floats) -> Moments:
-        """Go once over X."""
+        """Compute the moments in one pass over X."""
         d = X.shape[1]
         total = float(weights.sum())
         if d > NARROW:
@@ -124,7 +124,7 @@ class Moments(NamedTuple):
             squares = X.multiply(X) if sp.issparse(X) else X * X
             variance = float((weights @ squares).sum()) / (total * d) - float(mean.mean()) ** 2
             return cls(mean, None, max(0.0, variance))
-        shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # takes a large common offset away
+        shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # removes a large common offset
         root = None if np.all(weights == 1.0) else np.sqrt(weights)
         sums, scatter = np.zeros(d), np.zeros((d, d))
         for span, rows in chunks(X):
@@ -141,7 +141,7 @@ class Moments(NamedTuple):
         return cls(mean, scatter, float(np.trace(scatter)) / (total * d) + float(mean.var()))
 
 
-def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> Directions:
+def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
     Where the scatter matrix would lose small directions to rounding, the triangular factor of X is
@@ -151,7 +151,7 @@ def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> D
     mean, scatter, _ = moments
     k = min(k, n, d)
     if k == 0:
-        return Directions(mean, np.zeros((d, 0)), np.zeros(0))
+        return PrincipalAxes(mean, np.zeros((d, 0)), np.zeros(0))
     if scatter is None:
         vectors, spread = _wide_directions(X, np.sqrt(weights), mean, k)
     else:
@@ -161,10 +161,10 @@ def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> D
             spread = np.sqrt(values[:k])
         else:
             vectors, spread = _directions_by_qr(X, np.sqrt(weights), mean)
-    # What is left of the mean after centring is no direction either.
+    # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(weights.sum())))
     kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
-    return Directions(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
+    return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 
 def _directions_by_qr(X: Any, root: Floats, mean: Floats) -> tuple[Floats, Floats]:
@@ -195,13 +195,13 @@ def _wide_directions(X: Any, root: Floats, mean: Floats, k: int) -> tuple[Floats
     return turned[order].T, spread[order]
 
 
-def simplex_features(X: Any, directions: Directions) -> Features:
-    """Return a constant and the principal coordinates, brought to one spread.
+def simplex_features(X: Any, axes: PrincipalAxes) -> Features:
+    """Return a constant and the principal coordinates, scaled to equal spread.
 
     The determinant of r such rows is proportional to the volume of the simplex that has these r
     points as corners.
     """
-    mean, vectors, spread = directions
+    mean, vectors, spread = axes
     n, k = X.shape[0], vectors.shape[1]
     values, left_out = np.empty((n, k + 1)), np.empty(n)
     values[:, 0] = 1.0

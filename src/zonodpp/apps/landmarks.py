@@ -40,7 +40,7 @@ except ImportError as error:  # the classes below derive from scikit-learn's
     ) from error
 
 TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
-GUARD = 0.01  # share of the mean that is added to what features leave out, so that 0 is no pole
+GUARD = 0.01  # added to the relative variance, by which weights are divided
 
 
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         hundredth of the mean): D-optimal design if that part is noise. False: all rows weigh the
         same.
     n_draws : int, default 1
-        Draw so often and keep the draw of highest probability.
+        Number of draws, of which the most probable one is kept.
     method : {"auto", "exact", "zonotope", "exchange"}
         How to draw, as in `zonodpp.sample`.
     random_state : int, RandomState or None
@@ -167,7 +167,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
-            raise ValueError("sample_weight is zero for all rows: none could ever be picked")
+            raise ValueError("the weights of all rows are zero: none could ever be picked")
         rows, merged = merge(X, weights)
         if len(rows) < m:
             warnings.warn(
@@ -182,7 +182,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         features = self._features(X, weights, moments, rows, merged, m, rng)
         if self.downweight_outliers:
-            merged = merged / _noise(features.left_out, merged)
+            merged = merged / _residual_variance(features.left_out, merged)
         target = ProjectionDPP.from_features(features.values, weights=merged)
         samples = sample(target, n_draws, method=self.method, rng=rng, progress=False)
         chosen = samples.best()
@@ -191,7 +191,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self
 
     def _keep(self, X: Any, indices: Integers) -> None:
-        """Put the landmarks in an order of their own and normalise their kernel."""
+        """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
         landmarks = X[indices]
         used = landmarks[:, np.unique(landmarks.indices)].toarray() if sp.issparse(X) else landmarks
         order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
@@ -199,7 +199,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.landmarks_ = landmarks[order]
         K = self._kernel(self.landmarks_, self.landmarks_)
         values, vectors = scipy.linalg.eigh((K + K.T) / 2)
-        safe = values > len(K) * np.finfo(float).eps * values[-1]  # a pseudo-inverse otherwise
+        safe = values > len(K) * np.finfo(float).eps * values[-1]  # a pseudo-inverse
         root = np.divide(1.0, np.sqrt(np.where(safe, values, 1.0)), where=safe, out=0 * values)
         self.normalization_ = (vectors * root) @ vectors.T
         self._n_features_out = len(indices)
@@ -276,7 +276,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return features
 
     def _coordinates(self, X: Any, weights: Floats, m: int) -> Any:
-        """Return what the transformer makes of X."""
+        """Return the coordinates of the rows that the transformer computes."""
         if isinstance(self.transformer, str):
             if self.transformer == "pca":
                 return X
@@ -319,8 +319,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return tags
 
 
-def _noise(left_out: Floats, weights: Floats) -> Floats:
-    """Return the variance to reckon with for each row; all the same if nothing is left out."""
+def _residual_variance(left_out: Floats, weights: Floats) -> Floats:
+    """Return the relative variance that the features of each row leave out, at least GUARD."""
     mean = float(np.average(left_out, weights=weights))
     if not mean > np.finfo(float).tiny:
         return np.ones_like(left_out)

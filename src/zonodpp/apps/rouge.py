@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._jit import jit
@@ -20,9 +21,9 @@ from zonodpp.apps.sentences import words
 from zonodpp.matrices.columns import Floats, Integers
 
 Bits = NDArray[np.uint64]
-BLOCK = 256  # draws that stay in cache while all candidates pass by
+BLOCK = 256  # draws that stay in the processor's cache while they meet all candidates
 
-# Constants of the parallel bit count, which compilers know as one machine instruction.
+# Constants of the parallel bit count, which LLVM turns into one machine instruction.
 _ONE, _TWO, _FOUR, _TOP = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 _PAIRS, _NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _BYTES, _SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
@@ -124,59 +125,31 @@ def _unary(tokens: Sequence[Sequence[str]], sets: Integers) -> tuple[Bits, Float
             f"sets hold sentences from 0 to {len(tokens) - 1}, got number {sets.max()}"
         )
     vocabulary: dict[str, int] = {}
-    numbers = [vocabulary.setdefault(word, len(vocabulary)) for line in tokens for word in line]
-    ids = np.array(numbers, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum([len(line) for line in tokens])]).astype(np.int64)
-    most = np.zeros(len(vocabulary), np.int64)
-    lengths = np.zeros(len(sets))
+    numbers = np.array(
+        [vocabulary.setdefault(word, len(vocabulary)) for line in tokens for word in line], np.int64
+    )
+    starts = np.cumsum([0, *(len(line) for line in tokens)])
+    shape = (len(tokens), max(1, len(vocabulary)))
+    words_of_sentences = sp.csr_array((np.ones(len(numbers), np.int64), numbers, starts), shape)
+    rows, places = np.nonzero(sets >= 0)
+    chosen = (np.ones(len(rows), np.int64), (rows, sets[rows, places]))
+    counts = sp.csr_array(chosen, (len(sets), len(tokens))) @ words_of_sentences
     # Word w owns as many bits as its largest count; a count of c sets the first c of them.
-    _count(starts, ids, sets, most, lengths)
-    first = np.concatenate([[0], np.cumsum(most)]).astype(np.int64)
+    first = np.append(0, np.cumsum(counts.max(axis=0).toarray()))
+    entries = counts.tocoo()
+    row, word = (np.repeat(index, entries.data) for index in entries.coords)
+    copy = np.arange(len(row)) - np.repeat(np.cumsum(entries.data) - entries.data, entries.data)
+    bit = first[word] + copy
     bits = np.zeros((len(sets), int(first[-1]) // 64 + 1), np.uint64)
-    _set_bits(starts, ids, sets, first, bits)
-    return bits, lengths
+    where = row * bits.shape[1] + bit // 64  # NumPy is fast with one flat index
+    np.bitwise_or.at(bits.ravel(), where, _ONE << (bit % 64).astype(np.uint64))
+    return bits, counts.sum(axis=1).astype(np.float64)
 
 
 def _sums(bits: Bits, lengths: Floats, others: Bits, their: Floats, counts: Floats) -> Floats:
     totals = np.zeros(len(bits))
     _add_rouge(bits, lengths, others, their, counts, totals)
     return totals
-
-
-@jit
-def _count(
-    starts: Integers, ids: Integers, sets: Integers, most: Integers, lengths: Floats
-) -> None:
-    """Find the largest count of each word in one set, and the number of words of each set."""
-    counts = np.zeros(most.shape[0], np.int64)
-    for row in range(sets.shape[0]):
-        for sentence in sets[row]:
-            if sentence >= 0:
-                for place in range(starts[sentence], starts[sentence + 1]):
-                    counts[ids[place]] += 1
-        for sentence in sets[row]:
-            if sentence >= 0:
-                lengths[row] += starts[sentence + 1] - starts[sentence]
-                for place in range(starts[sentence], starts[sentence + 1]):
-                    most[ids[place]] = max(most[ids[place]], counts[ids[place]])
-                    counts[ids[place]] = 0
-
-
-@jit
-def _set_bits(starts: Integers, ids: Integers, sets: Integers, first: Integers, bits: Bits) -> None:
-    """Write the counts of each set in unary."""
-    following = first.copy()  # the bit of a word's next copy
-    for row in range(sets.shape[0]):
-        for sentence in sets[row]:
-            if sentence >= 0:
-                for place in range(starts[sentence], starts[sentence + 1]):
-                    bit = following[ids[place]]
-                    following[ids[place]] += 1
-                    bits[row, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-        for sentence in sets[row]:
-            if sentence >= 0:
-                for place in range(starts[sentence], starts[sentence + 1]):
-                    following[ids[place]] = first[ids[place]]
 
 
 @jit

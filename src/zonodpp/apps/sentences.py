@@ -23,44 +23,15 @@ MARKS = (
 )
 WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}](?:[^\\W_{UNSPACED}]|[{MARKS}])*")
 
-STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "eo": "esperanto",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "st": "sesotho",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}  # language code -> Snowball's name
+# Language code and Snowball's name of its stemmer.
+_STEMMERS = """
+ar arabic, ca catalan, cs czech, da danish, de german, el greek, en english, eo esperanto,
+es spanish, et estonian, eu basque, fa persian, fi finnish, fr french, ga irish, hi hindi,
+hu hungarian, hy armenian, id indonesian, it italian, lt lithuanian, nb norwegian,
+ne nepali, nl dutch, nn norwegian, no norwegian, pl polish, pt portuguese, ro romanian,
+ru russian, sr serbian, st sesotho, sv swedish, ta tamil, tr turkish, yi yiddish
+"""
+STEMMERS: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _STEMMERS))
 
 _MONSIEUR = re.compile(r"(?:^|[\s(\u00ab])M\.$")
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad]")
@@ -108,10 +79,9 @@ def read_language(language: str | None) -> Language:
             f"got {language!r}"
         )
     name = STEMMERS.get(code)
-    known = (
-        name is not None and name in optional("snowballstemmer", "text", "a summary").algorithms()
-    )
-    return Language(code, name if known else None)
+    if name not in optional("snowballstemmer", "text", "a summary").algorithms():
+        name = None  # this version of Snowball does not know the language
+    return Language(code, name)
 
 
 def words(sentence: str) -> list[str]:
@@ -166,18 +136,6 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
     return sentences
 
 
-def join_sentences(sentences: list[str]) -> str:
-    """Return sentences as running text; no spaces where the script sets none.
-
-    Examples
-    --------
-    >>> from zonodpp.apps.sentences import join_sentences
-    >>> join_sentences(["Low tide.", "High tide."])
-    'Low tide. High tide.'
-    """
-    return _joined(sentences)
-
-
 def _units(block: str) -> list[tuple[str, str]]:
     """Cut a block without blank lines into (marker, text): entries, headings, paragraphs."""
     lines = [line.strip() for line in block.split("\n")]
@@ -205,7 +163,7 @@ def _units(block: str) -> list[tuple[str, str]]:
         else:
             units.append(("", [line]))
             in_list, before = False, line
-    return [(marker, _joined(parts)) for marker, parts in units]
+    return [(marker, join_sentences(parts)) for marker, parts in units]
 
 
 def _is_deliberate(line: str, following: str, longest: int) -> bool:
@@ -220,14 +178,20 @@ def _is_deliberate(line: str, following: str, longest: int) -> bool:
     return len(line) + 1 + len(word) <= longest
 
 
-def _joined(lines: list[str]) -> str:
-    """Join lines by spaces, but not after a script that sets none, nor within a hyphenated word."""
-    parts: list[str] = []
-    for line, following in pairwise([*lines, ""]):
-        parts.append(line)
+def join_sentences(lines: list[str]) -> str:
+    """Join sentences or lines by spaces, where the script has spaces, and mend hyphenated words.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.sentences import join_sentences
+    >>> join_sentences(["Low tide.", "High tide."])
+    'Low tide. High tide.'
+    """
+    parts = lines[:1]
+    for line, following in pairwise(lines):
         hyphenated = line.endswith("-") and following[:1].islower()
-        if following and not (_UNSPACED.match(line[-1:]) or hyphenated):
-            parts.append(" ")
+        parts.append("" if _UNSPACED.match(line[-1:]) or hyphenated else " ")
+        parts.append(following)
     return "".join(parts)
 
 

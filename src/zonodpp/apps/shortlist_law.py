@@ -1,4 +1,4 @@
-"""The law of a shortlist: features that tell items apart, scaled by what items are worth."""
+"""The distribution of a shortlist: features that tell items apart, scaled by relevance."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from zonodpp.features.similarity import unit_rows
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.targets import ProjectionDPP
 
-GAP = 40.0  # in the log of an item's scale: beyond it the odds are below 1e-34
-DEPTH = 600.0  # the most that scales of one layer may differ by, in the log
+GAP = 40.0  # difference of log scales at which the odds of two items are below 1e-34
+DEPTH = 600.0  # largest difference of log scales in one layer; exp(-600) is a normal number
 DENSE = 2e9  # operations up to which all singular values are computed
 
 
-class Directions(NamedTuple):
+class ItemFeatures(NamedTuple):
     """k features for each item, and rows that say how alike items are."""
 
     features: Floats
@@ -28,14 +28,14 @@ class Directions(NamedTuple):
     spread: float | None  # of distances; None: similarity is the cosine
 
 
-def directions(rows: Any, k: int) -> Directions:
+def item_features(rows: Any, k: int) -> ItemFeatures:
     """Give each item k features of unit spread."""
     n, d = rows.shape
     unit = unit_rows(rows)
     if d >= k:
-        vectors, values = _left_singular(unit, k)
+        vectors, values = _leading_vectors(unit, k)
         if values[-1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
-            return Directions(vectors, unit, None)
+            return ItemFeatures(vectors, unit, None)
     dense = rows.toarray() if sp.issparse(rows) else rows
     size = float(np.abs(dense).max()) or 1.0
     dense = dense / size
@@ -53,10 +53,10 @@ def directions(rows: Any, k: int) -> Directions:
             f"k={k} items asked for, but the features tell only {found} items apart; ask for "
             "fewer, or pass diversity=0 to ignore the features"
         )
-    return Directions(lifted.values / np.linalg.norm(lifted.values, axis=0), dense, spread)
+    return ItemFeatures(lifted.values / np.linalg.norm(lifted.values, axis=0), dense, spread)
 
 
-def _left_singular(unit: Any, k: int) -> tuple[Floats, Floats]:
+def _leading_vectors(unit: Any, k: int) -> tuple[Floats, Floats]:
     """Return the k leading left singular vectors and values."""
     n, d = unit.shape
     if k >= min(n, d) or float(n) * d * min(n, d) <= DENSE:
@@ -86,12 +86,12 @@ def target_of(
     if positive.size:
         logs -= positive.max()
         np.divide(logs, diversity, out=logs, where=np.isfinite(logs))  # -inf stays: impossible
-    logs[include] = 0.0  # they are in anyhow: the law given that does not depend on their weight
+    logs[include] = 0.0  # always in the draw, so their weights do not matter
     items = np.flatnonzero(usable)
-    return ProjectionDPP.from_features(_orthonormal(V, logs, items[np.argsort(-logs[items])]))
+    return ProjectionDPP.from_features(_scaled_span(V, logs, items[np.argsort(-logs[items])]))
 
 
-def _orthonormal(V: Floats, logs: Floats, order: Integers) -> Floats:
+def _scaled_span(V: Floats, logs: Floats, order: Integers) -> Floats:
     """Return orthonormal columns that span those of V with rows scaled by exp(logs).
 
     Scales may differ by thousands of orders of magnitude. Below a gap that leaves no chance worth

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from zonodpp.apps.shortlist_law import Directions, directions, target_of
+from zonodpp.apps.shortlist_law import ItemFeatures, item_features, target_of
 from zonodpp.features.quality import as_quality
 from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import as_count, as_matrix, check_finite, is_dataframe, one_of
@@ -119,7 +119,7 @@ def shortlist(
     answer : {"draw", "best"}
         A random draw, or the set of highest probability that a search finds (`find_map`).
     n_draws : int, default 1
-        Draw so often and keep the most likely draw.
+        Number of draws, of which the most probable one is kept.
     rng : seed or Generator, optional
 
     Examples
@@ -154,7 +154,7 @@ def shortlist(
         chosen, log_prob = np.argsort(-ranks, kind="stable")[:k], 0.0
         similar = None
     else:
-        similar = directions(rows, k)
+        similar = item_features(rows, k)
         target = target_of(similar.features, worth, diversity, usable, condition.include)
         if condition.include.size:
             target = target.condition(include=condition.include)
@@ -203,12 +203,12 @@ def _usable(worth: Floats, condition: Condition, k: int) -> Any:
     return usable
 
 
-def _dissimilarity(rows: Any, chosen: Integers, k: int, similar: Directions | None) -> float:
+def _dissimilarity(rows: Any, chosen: Integers, k: int, similar: ItemFeatures | None) -> float:
     """One minus the mean similarity of two of the chosen items."""
     if k == 1:
         return 1.0
     if similar is None:
-        similar = Directions(np.zeros((0, 0)), unit_rows(rows), None)
+        similar = ItemFeatures(np.zeros((0, 0)), unit_rows(rows), None)
     every = similar.rows.tocsr() if sp.issparse(similar.rows) else similar.rows
     few = every[chosen].toarray() if sp.issparse(every) else every[chosen]
     if similar.spread is None:

@@ -11,6 +11,7 @@ import numpy as np
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
+from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import as_count, as_matrix, check_finite, one_of, spawn
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.sampling import sample
@@ -19,7 +20,7 @@ from zonodpp.targets import ProjectionDPP
 ANSWERS = ("mbr", "draw", "best")
 FEATURES = ("auto", "appendix", "spread", "lsa")
 DRAWS = 1000
-WORK = 1e9  # draws times k^3, which is what an exact draw costs: seconds
+WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,7 @@ def summarize(
 
     [generator] = spawn(rng, purpose="summary")
     if isinstance(features, str):
-        kind = features
-        if kind == "auto":
-            kind = _suitable(k, query)
+        kind = _suitable(k, query) if features == "auto" else features
         Q = _directions(everything, candidates, k, kind, language, generator)
     else:
         kind = "given"
@@ -234,21 +233,17 @@ def _directions(
 ) -> Floats:
     """Return an orthonormal basis of the k features that the candidates are drawn by."""
 
-    def meaning() -> Any:
-        tokens = texts.stems(everything, language)
-        return texts.unit_rows(texts.tf_idf(tokens))[candidates]
-
-    def meaning_directions() -> Floats:
-        return texts.leading(meaning(), k)
+    def tf_idf() -> Any:
+        return unit_rows(texts.tf_idf(texts.stems(everything, language)))[candidates]
 
     def noise() -> Floats:
         return rng.standard_normal((len(candidates), k))
 
     if kind == "lsa":
-        return texts.directions(meaning(), k, [noise])
+        return texts.leading_directions(tf_idf(), k, [noise])
     positions = "first" if kind == "appendix" else "fifths"
     X = texts.appendix_features(everything, language, positions=positions)[candidates]
-    return _reduced(X, k, [meaning_directions, noise])
+    return _reduced(X, k, [lambda: texts.leading(tf_idf(), k), noise])
 
 
 def _given_directions(features: Any, everything: list[str], candidates: Integers, k: int) -> Floats:
@@ -269,9 +264,9 @@ def _given_directions(features: Any, everything: list[str], candidates: Integers
 
 
 def _reduced(X: Floats, k: int, fillers: Any) -> Floats:
-    """All features as they are, if there are k; else principal directions once standardised."""
+    """Return directions of k features as they are, or principal directions of more features."""
     fewer = k < X.shape[1]
     size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
-    # Rounding of a constant feature is no spread.
+    # The spread of a constant feature is only rounding error.
     useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    return texts.directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
+    return texts.leading_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from zonodpp._optional import optional
 from zonodpp.apps.sentences import read_language, words
+from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import one_of
 from zonodpp.matrices.columns import Floats
 
@@ -25,7 +26,7 @@ NAMES = (
 POSITIONS = ("first", "fifths")
 DENSE = 1500  # sentences up to which singular vectors come from a dense decomposition
 CELLS = 5e7  # entries of the largest sparse matrix that is made dense: 400 MB
-STEMMED = 100  # letters of the longest word that is stemmed: longer ones are no words of a language
+STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
 
@@ -136,7 +137,7 @@ def relevance(
     return np.maximum(cosines, floor)
 
 
-def directions(
+def leading_directions(
     X: Any, k: int, fillers: Sequence[Callable[[], Any]] = (), *, centred: bool = False
 ) -> Floats:
     """Return k orthonormal columns that span the leading directions of X, (n, k).
@@ -158,8 +159,8 @@ def directions(
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.apps.text import directions
-    >>> Q = directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
+    >>> from zonodpp.apps.text import leading_directions
+    >>> Q = leading_directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
@@ -170,7 +171,7 @@ def directions(
         rest = filler()
         rest = rest.toarray() if sp.issparse(rest) else rest
         rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
-        for _ in range(2):  # twice: once leaves rounding behind
+        for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
         more = leading(rest, k - Q.shape[1], least=NEGLIGIBLE)
         Q = np.linalg.qr(np.hstack([Q, more]))[0] if more.shape[1] else Q
@@ -183,7 +184,7 @@ def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     """Return leading left singular vectors, as many as X has up to k."""
     n, d = X.shape
     if sp.issparse(X) and (n > DENSE or n * d > CELLS) and k < min(n, d):
-        # A seed of its own: features are a function of the text.
+        # A fixed seed: the features depend on the text alone.
         U, values, _ = optional("sklearn.utils.extmath", "text", "a summary").randomized_svd(
             X, k, random_state=0
         )
@@ -194,15 +195,7 @@ def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     return np.ascontiguousarray(U[:, :k][:, kept])
 
 
-def unit_rows(X: Any) -> Any:
-    """Return the rows of a matrix at length one; zero rows stay zero."""
-    return optional("sklearn.preprocessing", "text", "a summary").normalize(X)
-
-
 def _vectorizer() -> Any:
+    """Return scikit-learn's tf-idf for sentences that are split into words already."""
     text = optional("sklearn.feature_extraction.text", "text", "a summary")
-    return text.TfidfVectorizer(analyzer=_as_is, norm=None)
-
-
-def _as_is(tokens: Sequence[str]) -> Sequence[str]:
-    return tokens
+    return text.TfidfVectorizer(analyzer=list, norm=None)

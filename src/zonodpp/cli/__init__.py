@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
 from zonodpp._version import __version__
-from zonodpp.cli.command import Group
+from zonodpp.cli.command import Group, epilog
 from zonodpp.cli.interface import COMMANDS
 from zonodpp.cli.messages import one_line
 from zonodpp.cli.options import debug_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 FAILED = 2
@@ -31,11 +27,15 @@ _FOR_DEVELOPERS = (
 @click.group(
     cls=Group,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    example="""
-zonodpp info --example foods > foods.csv
-zonodpp sample foods.csv --id food --draws 3 --seed 1
-""",
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
+    epilog=epilog(
+        "  zonodpp info --example foods > foods.csv\n"
+        "  zonodpp sample foods.csv --id food --draws 3 --seed 1"
+    ),
 )
 @click.version_option(__version__, message="zonodpp %(version)s")
 @debug_option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -23,32 +24,23 @@ _GROUPS: dict[str, Any] = {
 }
 
 
-class _WithExample(click.Command):
-    """A command whose help ends in an example to paste."""
-
-    def __init__(self, *args: Any, example: str = "", **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.example = example.strip()
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example line by line, so that it can be pasted."""
-        formatter.write("\nExample:\n")
-        for line in self.example.splitlines():
-            formatter.write(f"  {line}\n")
-
-
-class Group(_WithExample, click.Group):
-    """A group of commands with an example, listed in the order in which they were added."""
+class Group(click.Group):
+    """A group of commands that lists them in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in their order; click sorts them."""
         return list(self.commands)
 
 
+def epilog(example: str) -> str:
+    """Return the end of a help text; the backspace keeps click from joining its lines."""
+    return f"\b\nExample:\n{example}"
+
+
 def command(
-    name: str, code: str, short: str, example: str, endings: tuple[str, ...] | None = None
+    name: str, code: str, short: str, endings: tuple[str, ...] | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare a command; the decorated function only holds its help and its options.
+    """Declare a command; its help and its example are the docstring of the decorated function.
 
     Parameters
     ----------
@@ -57,8 +49,8 @@ def command(
     code : str
         The function that does the work, as "module.function" in zonodpp.cli. It gets the values
         of the options.
-    short, example : str
-        The line in the list of commands, and commands to paste.
+    short : str
+        The line in the list of commands.
     endings : tuple of str, optional
         Of files that --out can write beside .json, .csv and .parquet. The function then returns
         the `Result` to write, or None. Without endings the function writes its result itself.
@@ -74,9 +66,9 @@ def command(
                     raise click.ClickException(one_line(error)) from error
                 raise
 
-        return click.command(name, cls=_WithExample, short_help=short, example=example)(
-            debug_option(run)
-        )
+        help, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\nExample:\n")
+        declare = click.command(name, help=help, short_help=short, epilog=epilog(example))
+        return declare(debug_option(run))
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""Tables as text: CSV and TSV, with errors that name the row and the column."""
+"""Read CSV and TSV, with errors that name the row and the column."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from zonodpp.cli.messages import quoted
 from zonodpp.inputs import listed
 
-ROWS = 4096  # turned into numbers at a time
-FEW = 12  # names shown in a message
-HEAD = 100  # lines in which the first row ends, for the choice of the delimiter
+ROWS = 4096  # rows that are converted into numbers at a time
+FEW = 12  # names of columns shown in a message
+HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 
 
 class Wanted(NamedTuple):
@@ -196,17 +196,14 @@ class _Columns:
 
 def _read_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=delimiter)
-    number = -1
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(f"{source}, line {reader.line_num}: {error}") from None
-        if cells is None:
-            return
-        if any(map(str.strip, cells)):  # an empty line is no row
-            number += 1
-            yield Row(number, reader.line_num, cells)
+    number = 0
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):  # an empty line is no row
+                yield Row(number, reader.line_num, cells)
+                number += 1
+    except csv.Error as error:
+        raise ValueError(f"{source}, line {reader.line_num}: {error}") from None
 
 
 def _delimiter(lines: list[str]) -> str:

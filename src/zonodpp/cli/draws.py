@@ -54,26 +54,15 @@ def draw_subsets(
 
 def run_sample(run: Run, target: Any, track: Any = None) -> Samples:
     """Call `zonodpp.sample` with the options of a command."""
-    return sample(
-        target,
-        run.draws,
-        method=run.method,
-        chains=run.chains,
-        rng=run.seed,
-        burn_in=run.burn_in,
-        thin=run.thin,
-        seconds=run.seconds,
-        track=track,
-        workers=run.workers,
-        checkpoint=run.checkpoint,
-        **_method_options(run),
-    )
+    of_method = ("algorithm", "rule", "preset", "more")
+    values = {name: value for name, value in run._asdict().items() if name not in of_method}
+    return sample(target, rng=values.pop("seed"), track=track, **values, **_method_options(run))
 
 
 def _method_options(run: Run) -> dict[str, Any]:
     """Return the options of the method, -O NAME=VALUE included."""
-    named = {"algorithm": run.algorithm, "rule": run.rule, "preset": run.preset}
-    found: dict[str, Any] = {name: word for name, word in named.items() if word is not None}
+    found: dict[str, Any] = {"algorithm": run.algorithm, "rule": run.rule, "preset": run.preset}
+    found = {name: word for name, word in found.items() if word is not None}
     for pair in run.more:
         name, equals, text = pair.partition("=")
         if not (name and equals):

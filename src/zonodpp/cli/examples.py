@@ -16,22 +16,6 @@ def _bundled(name: str) -> bytes:
     return files("zonodpp").joinpath("data", name).read_bytes()
 
 
-def _graph() -> bytes:
-    """Return a grid of five by five streets, those on the border twice as wide."""
-    name = "abcde"
-    lines = []
-    for row in range(5):
-        for place in range(5):
-            here = f"{name[row]}{place + 1}"
-            if place < 4:
-                width = 2 if row in (0, 4) else 1
-                lines.append(f"{here} {name[row]}{place + 2} {width}\n")
-            if row < 4:
-                width = 2 if place in (0, 4) else 1
-                lines.append(f"{here} {name[row + 1]}{place + 1} {width}\n")
-    return "".join(lines).encode()
-
-
 def _digits() -> bytes:
     """Return the bundled images of ones as rows of 784 grey values."""
     buffer = io.BytesIO()
@@ -41,7 +25,7 @@ def _digits() -> bytes:
 
 EXAMPLES: dict[str, Callable[[], bytes]] = {
     "foods": partial(_bundled, "foods.csv"),
-    "graph": _graph,
+    "graph": partial(_bundled, "graph.edges"),
     "article": partial(_bundled, "article.txt"),
     "digits": _digits,
 }

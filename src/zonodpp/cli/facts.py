@@ -1,4 +1,4 @@
-"""What can be said about this installation, and about a file."""
+"""Facts about this installation, and about a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zonodpp.matrices.gram import triangle
 from zonodpp.samples import Samples
 
 MISSING = "not installed"
-# For people who work on the package, not with it.
+# Extras for developers of the package, which users do not need.
 DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
 # Of these columns `rank_and_condition` factorises blocks of 8,000 rows, which take 256 MB.
 MOST_COLUMNS = 4000
@@ -74,7 +74,7 @@ def about_file(source: Input, items: str) -> dict[str, Any]:
     if saved is not None:
         return saved
     wanted = Wanted(source.id, source.columns)
-    table = read_table(opened, key=source.key, wanted=wanted, header=source.header)
+    table = read_table(opened, wanted, source.key, source.header)
     X = table.values.T if items == "columns" else table.values
     n, d = X.shape
     facts: dict[str, Any] = {
@@ -147,6 +147,6 @@ def rank_and_condition(X: Any) -> tuple[int, float | None]:
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     if singular[0] == 0:
         return 0, None
-    # The same bound as the library's own check, so that both say the same.
+    # The same bound as in the library's own check, so that both agree.
     rank = int(np.sum(singular > 8 * X.shape[1] * np.finfo(float).eps * singular[0]))
     return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None

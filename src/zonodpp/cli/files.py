@@ -1,4 +1,4 @@
-"""Reading a table of items from whatever file holds it."""
+"""Read a table of items from a file of any known format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,9 @@ _MAGIC = {
     b"<?xml": "graphml",
     b"<graphml": "graphml",
 }
+
+
+_ALL = Wanted()
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def open_source(file: str, format: str | None, known: Sequence[str] = FORMATS) -
             (found for magic, found in _MAGIC.items() if head.startswith(magic)), None
         )
         format = ending if ending in known else by_content
-    if format is None:  # text, then
+    if format is None:  # no other format was recognised, so it is text
         format = "csv" if "csv" in known else "edges"
     if format not in known:
         raise ValueError(
@@ -110,12 +113,7 @@ def _open(file: str, format: str) -> Source:
 
 
 def read_table(
-    file: str | Source,
-    *,
-    format: str | None = None,
-    key: str | None = None,
-    wanted: Wanted | None = None,
-    header: bool | None = None,
+    source: Source, wanted: Wanted = _ALL, key: str | None = None, header: bool | None = None
 ) -> ItemTable:
     r"""Read a file of numbers, rows as they stand in it.
 
@@ -123,17 +121,15 @@ def read_table(
     --------
     >>> import os, tempfile
     >>> from zonodpp.cli.delimited import Wanted
-    >>> from zonodpp.cli.files import read_table
+    >>> from zonodpp.cli.files import open_source, read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "foods.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("food,fat,water\napple,0.2,85.6\n")
-    ...     table = read_table(path, wanted=Wanted(id="food"))
+    ...     table = read_table(open_source(path, None), Wanted(id="food"))
     >>> table.labels, table.columns, table.values
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
-    wanted = wanted or Wanted()
-    source = file if isinstance(file, Source) else open_source(file, format)
     if source.format in ("csv", "tsv"):
         with source.stream() as stream:
             parts = read_delimited(stream, source.name, wanted, header, source.format == "tsv")
@@ -155,9 +151,8 @@ def read_input(source: Input, *aside: str | None) -> ItemTable:
     The columns in ``aside``, where there are such columns, are kept apart from the features.
     """
     wanted = Wanted(source.id, source.columns, tuple(name for name in aside if name is not None))
-    return read_table(
-        source.file, format=source.format, key=source.key, wanted=wanted, header=source.header
-    )
+    opened = open_source(source.file, source.format)
+    return read_table(opened, wanted, source.key, source.header)
 
 
 def read_text(file: str) -> tuple[str, str]:
@@ -171,18 +166,19 @@ def read_array(source: Source, key: str | None = None) -> Any:
     """Return the one array of a .npy, .npz or .mtx file; sparse stays sparse."""
     if source.format == "mtx":
         with damage(source.name, "a Matrix Market file"), source.stream() as stream:
-            return read_matrix_market(text_lines(stream, source.name), source.size())
-    if source.format == "npz":
-        return _read_archive(source, key)
-    with damage(source.name, "a NumPy .npy file"):
-        with source.stream() as stream:
+            array = read_matrix_market(text_lines(stream, source.name), source.size())
+    elif source.format == "npz":
+        array = _read_archive(source, key)
+    else:
+        with damage(source.name, "a NumPy .npy file"), source.stream() as stream:
             check_array(stream, source.size())
-        # A memory map reads each page when it is needed, and nothing is copied.
-        if source.path is not None:
-            array = np.load(source.path, mmap_mode="r", allow_pickle=False)
-        else:
-            array = np.load(source.stream(), allow_pickle=False)
-    return _check_numbers(source, array)
+            stream.seek(0)
+            # A memory map reads each page when it is needed, and nothing is copied.
+            mode: Literal["r"] | None = None if source.path is None else "r"
+            array = np.load(source.path or stream, mmap_mode=mode, allow_pickle=False)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
+    return array
 
 
 def _read_archive(source: Source, key: str | None) -> Any:
@@ -202,21 +198,13 @@ def _read_archive(source: Source, key: str | None) -> Any:
             check_size(8 * (sum(matrix.shape) + matrix.nnz), source.size())
             if hasattr(matrix, "check_format"):  # COO arrays check themselves, and DIA has no index
                 matrix.check_format(full_check=True)
-            matrix = sp.csc_array(matrix)
-        return _check_numbers(source, matrix)
+            return sp.csc_array(matrix)
     if key is None and len(names) != 1:
         raise ValueError(f"{source.name} holds {len(names)} arrays; pass --key, {listed(names)}")
     if key is not None and key not in names:
         raise ValueError(f"{source.name} has no array {key!r}; it has {listed(names)}")
     with damage(source.name, kind), source.stream() as stream, np.load(stream) as arrays:
-        array = arrays[key or names[0]]
-    return _check_numbers(source, array)
-
-
-def _check_numbers(source: Source, array: Any) -> Any:
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
-    return array
+        return arrays[key or names[0]]
 
 
 @contextlib.contextmanager

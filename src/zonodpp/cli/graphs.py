@@ -1,4 +1,4 @@
-"""Reading graphs: edge lists, GraphML and adjacency matrices."""
+"""Read graphs: edge lists, GraphML and adjacency matrices."""
 
 from __future__ import annotations
 

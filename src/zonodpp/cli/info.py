@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
+from zonodpp._files import replacing
 from zonodpp.cli.examples import EXAMPLES
 from zonodpp.cli.facts import about_file, about_installation
 from zonodpp.cli.options import Input
@@ -49,10 +50,8 @@ def show_completion(shell: str) -> None:
 
 
 def _shown(fact: Any) -> str:
-    if isinstance(fact, dict):
-        return ", ".join(f"{name} {value}" for name, value in fact.items()) or "none"
-    if isinstance(fact, (list, tuple)):
-        return " x ".join(map(str, fact)) if isinstance(fact, tuple) else ", ".join(map(str, fact))
+    if isinstance(fact, list):
+        return ", ".join(map(str, fact))
     if fact is None:
         return "none"
     return f"{fact:.4g}" if isinstance(fact, float) else str(fact)
@@ -61,15 +60,10 @@ def _shown(fact: Any) -> str:
 def _write_example(name: str, out: str | None) -> None:
     data = EXAMPLES[name]()
     if out is not None:
-        Path(out).write_bytes(data)
+        with replacing(out) as temporary:
+            Path(temporary).write_bytes(data)
         return
-    stream = standard_output()
-    if data.startswith(b"\x93NUMPY") and stream.isatty():
+    stream, is_array = standard_output(), data.startswith(b"\x93NUMPY")
+    if is_array and stream.isatty():
         raise click.UsageError(f"{name} is binary; write it to a file: --out {name}.npy")
-    stream.flush()
-    binary = getattr(stream, "buffer", None)
-    if binary is None:  # standard output was replaced by text
-        stream.write(data.decode())
-    else:
-        binary.write(data)
-        binary.flush()
+    click.echo(data if is_array else data.decode(), nl=False, file=stream)

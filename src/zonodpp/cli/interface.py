@@ -1,7 +1,7 @@
 """The commands and their options, as ``--help`` shows them.
 
 Nothing heavy is imported here, so that help and completion come at once: each command names the
-function that does its work.
+function that does its work. The functions below only hold its help, its example and its options.
 """
 
 from __future__ import annotations
@@ -24,31 +24,13 @@ from zonodpp.cli.options import (
 )
 
 
-@command(
-    "sample",
-    "draws.draw_subsets",
-    "Diverse subsets of rows.",
-    """
-zonodpp info --example foods > foods.csv
-zonodpp sample foods.csv --id food --draws 3 --seed 1
-zonodpp sample foods.csv --id food --rank 2 --weights protein --seed 1 --json
-zonodpp sample foods.csv --id food --include tofu --exclude egg,butter --draws 3 --seed 1
-zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
-""",
-    endings=(".npz", ".npy"),
-)
+@command("sample", "draws.draw_subsets", "Diverse subsets of rows.", endings=(".npz", ".npy"))
 @input_options()
 @items_option
 @click.option("--kernel", is_flag=True, help="FILE is a kernel, n x n: a projection, or L.")
 @click.option("--rank", type=int, metavar="R", help="Items in a draw, by principal directions.")
 @click.option("--jitter", type=float, metavar="S", help="Add noise, against dependent columns.")
-@click.option(
-    "--power",
-    type=float,
-    default=2.0,
-    show_default=True,
-    help="Of the volume: 2 is the projection DPP, 1 volume sampling.",
-)
+@click.option("--power", default=2.0, help="Of volumes: 2 is a projection DPP, 1 volume sampling.")
 @click.option("--weights", metavar="COLUMN|FILE", help="Weights of the items, not negative.")
 @click.option("--size", type=count, metavar="K", help="Draw from the k-DPP of L = X X': K items.")
 @click.option("--dpp", is_flag=True, help="Draw from the DPP of L = X X': sizes vary.")
@@ -68,6 +50,13 @@ def _sample() -> None:
     quotes.
 
     --out takes .npz (for zonodpp.Samples.load), .npy, .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example foods > foods.csv
+      zonodpp sample foods.csv --id food --draws 3 --seed 1
+      zonodpp sample foods.csv --id food --rank 2 --weights protein --seed 1 --json
+      zonodpp sample foods.csv --id food --include tofu --exclude egg,butter --draws 3 --seed 1
+      zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
 
@@ -75,12 +64,6 @@ def _sample() -> None:
     "trees",
     "trees.draw_trees",
     "Random spanning trees of a graph.",
-    """
-zonodpp info --example graph > graph.edges
-zonodpp trees graph.edges --seed 1
-zonodpp trees graph.edges --draws 1000 --include a1-b1 --exclude a2-a3 --seed 1
-zonodpp trees graph.edges --seed 1 --out tree.graphml
-""",
     endings=(".npz", ".npy", ".edges", ".txt", ".graphml"),
 )
 @click.argument("file", type=click.Path(allow_dash=True))
@@ -105,20 +88,16 @@ def _trees() -> None:
     --include and --exclude name edges by their ends, u-v or "u v", in either order.
 
     --out takes .edges and .graphml (one tree), .npz, .npy, .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example graph > graph.edges
+      zonodpp trees graph.edges --seed 1
+      zonodpp trees graph.edges --draws 1000 --include a1-b1 --exclude a2-a3 --seed 1
+      zonodpp trees graph.edges --seed 1 --out tree.graphml
     """
 
 
-@command(
-    "summarize",
-    "apps.make_summary",
-    "A few sentences of a text.",
-    """
-zonodpp info --example article | zonodpp summarize - --sentences 3 --seed 1
-zonodpp info --example article > article.txt
-zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
-""",
-    endings=(".txt",),
-)
+@command("summarize", "apps.make_summary", "A few sentences of a text.", endings=(".txt",))
 @click.argument("file", type=click.Path(allow_dash=True))
 @number_option("-k", "--sentences", default=11, help="How many.")
 @click.option("--query", metavar="TEXT", help="Prefer sentences about this.")
@@ -133,7 +112,6 @@ zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
     "--features",
     metavar="NAME",
     default="auto",
-    show_default=True,
     help="Of sentences: auto, appendix, spread or lsa.",
 )
 @click.option("--language", metavar="CODE", help="Of the text, such as en or de.")
@@ -146,19 +124,16 @@ def _summarize() -> None:
     The text is UTF-8. Sentences come in their order, one a line.
 
     --out takes .txt, .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example article | zonodpp summarize - --sentences 3 --seed 1
+      zonodpp info --example article > article.txt
+      zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
     """
 
 
 @command(
-    "landmarks",
-    "apps.pick_landmarks",
-    "Rows that stand for all rows.",
-    """
-zonodpp info --example digits > digits.npy
-zonodpp landmarks digits.npy -k 5 --seed 1
-zonodpp info --example foods | zonodpp landmarks - --id food -k 3 --seed 1 --csv
-""",
-    endings=(".npy", ".npz"),
+    "landmarks", "apps.pick_landmarks", "Rows that stand for all rows.", endings=(".npy", ".npz")
 )
 @input_options()
 @number_option("-k", "--number", "n_landmarks", default=10, help="How many.")
@@ -179,26 +154,19 @@ def _landmarks() -> None:
     Text has one row a line, by its label or its number from 0. --csv has their features as well.
 
     --out takes .npy (row numbers), .npz (row numbers and rows), .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example digits > digits.npy
+      zonodpp landmarks digits.npy -k 5 --seed 1
+      zonodpp info --example foods | zonodpp landmarks - --id food -k 3 --seed 1 --csv
     """
 
 
-@command(
-    "shortlist",
-    "apps.make_shortlist",
-    "Relevant and diverse items.",
-    """
-zonodpp info --example foods > foods.csv
-zonodpp shortlist foods.csv --id food --relevance protein -k 4 --seed 1
-zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --seed 1
-""",
-    endings=(".npy",),
-)
+@command("shortlist", "apps.make_shortlist", "Relevant and diverse items.", endings=(".npy",))
 @input_options()
 @click.option("--relevance", metavar="COLUMN|FILE", required=True, help="How good each item is.")
 @number_option("-k", "--number", "k", default=10, help="How many.")
-@click.option(
-    "--diversity", type=float, default=1.0, show_default=True, help="0 goes by relevance alone."
-)
+@click.option("--diversity", default=1.0, help="0 goes by relevance alone.")
 @choice(
     ("draw", "best"),
     "draw",
@@ -216,53 +184,38 @@ def _shortlist() -> None:
     not numbers. A label that holds a comma stands in double quotes.
 
     --out takes .npy (row numbers), .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example foods > foods.csv
+      zonodpp shortlist foods.csv --id food --relevance protein -k 4 --seed 1
+      zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --seed 1
     """
 
 
-@command(
-    "volume",
-    "volume.compute_volume",
-    "Volume of a zonotope.",
-    r"""
-printf '1,0\n2,1\n0,2\n-1,1\n' | zonodpp volume -
-zonodpp info --example foods > foods.csv
-zonodpp volume foods.csv --id food --method estimate --rel-error 0.05 --seed 1
-""",
-    endings=(),
-)
+@command("volume", "volume.compute_volume", "Volume of a zonotope.", endings=())
 @input_options()
 @items_option
 @click.option(
     "--method", type=click.Choice(["exact", "estimate"]), help="Default: exact where that is quick."
 )
 @click.option("-n", "--draws", type=int, metavar="N", help="Draws of the estimate.")
-@click.option(
-    "--rel-error",
-    type=float,
-    default=0.01,
-    show_default=True,
-    help="Standard error to reach, as a share of the volume.",
-)
+@click.option("--rel-error", default=0.01, help="Standard error to reach, relative to the volume.")
 @seed_option
 @output_options
 def _volume() -> None:
-    """Compute the volume of the zonotope whose generators are the items of FILE.
+    r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
     In d dimensions the volume is the sum of |det| over all sets of d generators: exact for small
     ones, an estimate with its standard error for large ones.
+
+    Example:
+      printf '1,0\n2,1\n0,2\n-1,1\n' | zonodpp volume -
+      zonodpp info --example foods > foods.csv
+      zonodpp volume foods.csv --id food --method estimate --rel-error 0.05 --seed 1
     """
 
 
-@command(
-    "info",
-    "info.show_facts",
-    "This installation, a file, example data.",
-    """
-zonodpp info
-zonodpp info --example foods > foods.csv
-zonodpp info foods.csv --id food
-""",
-)
+@command("info", "info.show_facts", "This installation, a file, example data.")
 @input_options(required=False)
 @items_option
 @click.option(
@@ -272,23 +225,25 @@ zonodpp info foods.csv --id food
 )
 @output_options
 def _info() -> None:
-    """Describe FILE (shape, rank, what a draw would be), or else this installation."""
+    """Describe FILE (shape, rank, what a draw would be), or else this installation.
 
-
-@command(
-    "completion",
-    "info.show_completion",
-    "Completion for bash, zsh and fish.",
+    Example:
+      zonodpp info
+      zonodpp info --example foods > foods.csv
+      zonodpp info foods.csv --id food
     """
-zonodpp completion bash > zonodpp.bash
-""",
-)
+
+
+@command("completion", "info.show_completion", "Completion for bash, zsh and fish.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def _completion() -> None:
     """Write the script that completes commands, options and files in your shell.
 
     Then have your shell read it: put "source .../zonodpp.bash" into ~/.bashrc, the zsh one into
     ~/.zshrc, and the fish one into ~/.config/fish/completions/zonodpp.fish.
+
+    Example:
+      zonodpp completion bash > zonodpp.bash
     """
 
 

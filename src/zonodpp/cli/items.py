@@ -1,4 +1,4 @@
-"""Items as people name them at a shell: labels, numbers, and edges by their two ends."""
+"""Find items by their names at a shell: labels, numbers, and edges by their two ends."""
 
 from __future__ import annotations
 

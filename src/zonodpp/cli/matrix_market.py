@@ -1,4 +1,4 @@
-"""Reading Matrix Market files, dense and sparse.
+"""Read Matrix Market files, dense and sparse.
 
 SciPy's reader is not used: it ends the process on some damaged files and ignores what follows a
 number in an entry. Here NumPy turns the text into numbers, and each size and index is checked.

@@ -56,7 +56,7 @@ def as_options(text: str, parameters: Sequence[click.Parameter]) -> str:
 
 
 def one_line(problem: Exception | str) -> str:
-    """Say what is wrong and what to do, in one line.
+    """Return an error or a warning as one line: what is wrong, and what to do.
 
     While a command runs, arguments of the library are written as options of this command.
 

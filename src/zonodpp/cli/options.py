@@ -77,17 +77,12 @@ def _together(*options: Decorator) -> Decorator:
 
 def choice(names: Sequence[str], default: str, *flags: str, help: str) -> Decorator:
     """Return an option that takes one of these names."""
-    return click.option(
-        *flags, type=click.Choice(names), default=default, show_default=True, help=help
-    )
+    return click.option(*flags, type=click.Choice(names), default=default, help=help)
 
 
 def number_option(*flags: str, default: int | None, help: str) -> Decorator:
     """Return an option that takes a whole number of at least 1."""
-    shown = default is not None
-    return click.option(
-        *flags, type=count, metavar="N", default=default, show_default=shown, help=help
-    )
+    return click.option(*flags, type=count, metavar="N", default=default, help=help)
 
 
 def input_options(required: bool = True) -> Decorator:

@@ -1,4 +1,4 @@
-"""Writing results: text for people, JSON and CSV for programs, files by their ending."""
+"""Write results: text for people, JSON and CSV for programs, files by their ending."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Destination(NamedTuple):
 
 
 def check_destination(destination: Destination, *endings: str) -> None:
-    """Refuse before any work is done what could not be written after it."""
+    """Raise before the work is done if its result could not be written afterwards."""
     if destination.as_json and destination.as_csv:
         raise click.UsageError("--json and --csv exclude each other")
     out = destination.out
@@ -82,7 +82,10 @@ def write(result: Result, destination: Destination) -> None:
     if destination.as_json:
         standard_output().write(_as_json(result.data()))
     elif destination.as_csv:
-        _show_csv(result.rows(), standard_output())
+        out = standard_output()
+        shown = io.StringIO()
+        _write_csv(result.rows(), shown if out.isatty() else out)
+        out.write(printable(shown.getvalue()))  # a terminal gets no control characters
     elif destination.out is None:
         text = printable(result.text())
         standard_output().write(text if text.endswith("\n") else f"{text}\n")
@@ -108,16 +111,6 @@ def _write_file(result: Result, out: str) -> None:
                     _write_csv(result.rows(), file)
 
 
-def _show_csv(table: Rows, out: TextIO) -> None:
-    """Write CSV: as it is for another program, without control characters for a terminal."""
-    if not out.isatty():
-        _write_csv(table, out)
-        return
-    text = io.StringIO()
-    _write_csv(table, text)
-    out.write(printable(text.getvalue()))
-
-
 def _write_csv(table: Rows, file: Any) -> None:
     header, rows = table
     csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
@@ -125,11 +118,11 @@ def _write_csv(table: Rows, file: Any) -> None:
 
 def _as_json(data: Any) -> str:
     # In one piece: json.dump would write entry by entry, which takes ten times as long.
-    text = json.dumps(data, default=_plain, ensure_ascii=False) + "\n"
+    text = json.dumps(data, default=_as_json_value, ensure_ascii=False) + "\n"
     return text if text.isascii() else printable(text)
 
 
-def _plain(value: Any) -> Any:
+def _as_json_value(value: Any) -> Any:
     """Turn arrays and numpy's numbers into what JSON knows."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 

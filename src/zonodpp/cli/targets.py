@@ -1,4 +1,4 @@
-"""From a table and options to a target."""
+"""Make a target from a table and options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zonodpp.targets.kdpp import KDPP
 
 
 class Shape(NamedTuple):
-    """What the table is and what to make of it."""
+    """What the table holds, and the target to make from it."""
 
     items: str = "rows"  # or "columns", as in the paper
     kernel: bool = False

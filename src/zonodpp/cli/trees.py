@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -26,15 +27,11 @@ def draw_trees(
     if samples.subsets.shape[1] == 0:
         return None
     found = describe(samples, [], run.seed)
+    write_tree = functools.partial(_write_tree, samples)
     return found._replace(
         text=lambda: _text_of_trees(samples, run.seed),
         rows=lambda: _rows_of_trees(samples),
-        files={
-            **found.files,
-            ".edges": lambda path: _write_tree(samples, path),
-            ".txt": lambda path: _write_tree(samples, path),
-            ".graphml": lambda path: _write_tree(samples, path),
-        },
+        files=found.files | dict.fromkeys((".edges", ".txt", ".graphml"), write_tree),
     )
 
 
