@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
-from zonodpp.chains import slices
+from zonodpp.chains import tasks
 
 CALLS = {
     "exact": {"method": "exact"},
@@ -97,7 +97,7 @@ class Losing(Executor):
 
 @pytest.fixture
 def short_slices(monkeypatch):
-    monkeypatch.setattr(slices, "REMOTE_SLICE", 1e-9)
+    monkeypatch.setattr(tasks, "REMOTE_SLICE", 1e-9)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
@@ -17,8 +18,10 @@ from law import enumerate_law
 
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
 from zonodpp.chains import slices as chains_module
+from zonodpp.chains import tasks
 from zonodpp.chains.progress import Progress
-from zonodpp.chains.slices import Chain, Plan, Store, run_chains
+from zonodpp.chains.slices import Chain, Plan, Store
+from zonodpp.chains.tasks import Interrupted, run_chains
 from zonodpp.samplers import exact
 
 TARGETS = targets()
@@ -65,7 +68,7 @@ def test_slices_do_not_change_draws(monkeypatch, algorithm):
     expected = draws(LARGER, 600, rng=4, chains=3, algorithm=algorithm)
     for block, turn in ((1e-9, 1e-9), (1e-4, 1e-3), (10.0, 10.0)):
         monkeypatch.setattr(chains_module, "BLOCK", block)
-        monkeypatch.setattr(chains_module, "THREAD_SLICE", turn)
+        monkeypatch.setattr(tasks, "THREAD_SLICE", turn)
         again = draws(LARGER, 600, rng=4, chains=3, workers=2, algorithm=algorithm)
         assert np.array_equal(again, expected)
 
@@ -349,7 +352,7 @@ def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
     def stop():
         raise KeyboardInterrupt
 
-    with pytest.raises(chains_module.Interrupted):
+    with pytest.raises(Interrupted):
         run(Endless(), chains=1, draws=1, thin=10**15, after_slice=stop)
     assert max(asked) <= chains_module.BLOCK / 1e-5
 
@@ -363,12 +366,12 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
             if state["counts"][0] > 200:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(chains_module, "REMOTE_SLICE", 0.004)
+    monkeypatch.setattr(tasks, "REMOTE_SLICE", 0.004)
     sampler = Stopped(pause=0.001)
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
     plan = Plan(10**6, 1, 3, 0)
     store = Store(plan, 2)
-    with ThreadPoolExecutor(2) as pool, pytest.raises(chains_module.Interrupted):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(Interrupted):
         run_chains(sampler, runs, plan, store, executor=pool)
     subsets, _ = store.cut()
     assert 0 < subsets.shape[1] <= 200
@@ -430,7 +433,7 @@ def test_states_that_memory_does_not_hold(monkeypatch):
         def start(self, rng, init):
             return {"counts": np.zeros(1, np.int64), "table": np.zeros(1000)}
 
-    monkeypatch.setattr(chains_module.os, "sysconf", lambda name: 2048)  # a machine of 4 MiB
+    monkeypatch.setattr(os, "sysconf", lambda name: 2048)  # a machine of 4 MiB
     method = Given(Large())
     assert len(sample(TARGET, 1, method=method, chains=10, rng=0).subsets) == 10
     with pytest.raises(MemoryError, match="the states of 800 chains take about"):

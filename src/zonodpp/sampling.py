@@ -12,15 +12,8 @@ import numpy as np
 
 from zonodpp.chains.checkpoint import Checkpoint, identify
 from zonodpp.chains.progress import Progress, reporter, work_done
-from zonodpp.chains.slices import (
-    Chain,
-    Interrupted,
-    LostWorkers,
-    Plan,
-    Store,
-    need_memory,
-    run_chains,
-)
+from zonodpp.chains.slices import Chain, Plan, Store, need_memory
+from zonodpp.chains.tasks import Interrupted, LostWorkers, run_chains
 from zonodpp.inputs import as_count, as_positive, spawn
 from zonodpp.samplers import Sampler
 from zonodpp.samplers.methods import Method, method_of, options_of

@@ -1,4 +1,4 @@
-"""Many chains at once: slices of work on an executor, between which Python has control.
+"""A slice of work on one chain, between which Python has control.
 
 A chain is its generator and its state. One task advances one chain for a slice of time and returns
 what it drew; chains take turns, so that all of them are about equally long at any moment. Draws do
@@ -9,23 +9,8 @@ also end in the middle of an independent draw that takes long: the chain's state
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import itertools
-import os
 import threading
 import time
-import traceback
-from collections.abc import Callable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,13 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp.inputs import physical_memory
-from zonodpp.matrices.columns import Floats, refreeze
+from zonodpp.matrices.columns import Floats
 from zonodpp.samplers import Sampler, State
 
-THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
-REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
-RETRIES = 3  # slices of one chain that an executor may lose in a row before the run ends
 CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 
 
@@ -209,140 +191,3 @@ def _make_steps(
     chain.sums[:] = 0.0
     chain.taken = 0
     return 1
-
-
-def advance_elsewhere(
-    sampler: Sampler, chain: Chain, plan: Plan, seconds: float, attempt: int
-) -> tuple[Chain, NDArray[np.int32], Floats] | Exception:
-    """`advance` for an executor that is not ours, perhaps in another process.
-
-    The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
-    our own are returned: what the task raises then is a failure of the executor. ``attempt`` makes
-    the call differ from one that was lost: Dask gives equal calls one and the same result.
-    """
-    refreeze(sampler)
-    try:
-        return advance(sampler, copy.deepcopy(chain), plan, seconds)
-    except Exception as error:
-        error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
-        return error
-
-
-class Interrupted(Exception):  # noqa: N818 - a signal, not an error
-    """Ctrl-C was pressed; all draws made until then are in the store."""
-
-
-class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
-    """The executor does no more work; all draws made until then are in the store."""
-
-
-def run_chains(
-    sampler: Sampler,
-    chains: list[Chain],
-    plan: Plan,
-    store: Store,
-    *,
-    seconds: float | None = None,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    at_rest: Callable[[int, Chain], None] | None = None,
-    after_slice: Callable[[], None] | None = None,
-) -> None:
-    """Advance all chains in turn until they are done or the time is up; fill the store.
-
-    ``at_rest`` is told of each chain when a slice of it has been stored and the next has not begun,
-    ``after_slice`` after every few of those.
-
-    Raises
-    ------
-    Interrupted
-        After Ctrl-C, once the slices under way have been stored.
-    LostWorkers
-        If the executor is broken, or has lost too many slices of one chain in a row.
-    """
-    deadline = None if seconds is None else time.perf_counter() + seconds
-    stop = threading.Event()
-    threads = min(workers or os.cpu_count() or 1, len(chains))
-    own = ThreadPoolExecutor(threads) if executor is None else None
-    pool: Executor = own or executor  # type: ignore[assignment]
-    length = THREAD_SLICE if own else REMOTE_SLICE
-    if seconds is not None:  # at least a few turns for every chain
-        length = min(length, seconds * (workers or os.cpu_count() or 1) / (8 * len(chains)))
-    under_way: dict[Future[Any], int] = {}
-    lost = [0] * len(chains)  # slices of each chain lost in a row
-    attempts = itertools.count()
-
-    def submit(index: int) -> None:
-        task: Future[Any]
-        if own is not None:
-            room = store.room(index)
-            task = own.submit(advance, sampler, chains[index], plan, length, stop, room)
-        else:
-            try:
-                task = pool.submit(
-                    advance_elsewhere, sampler, chains[index], plan, length, next(attempts)
-                )
-            except Exception as error:
-                raise LostWorkers(f"the executor takes no more work ({error})") from error
-        under_way[task] = index
-
-    def collect(task: Future[Any]) -> int:
-        index = under_way.pop(task)
-        try:
-            found = task.result()
-        except Exception as error:
-            if stop.is_set() and isinstance(error, CancelledError):
-                return index
-            if own is not None:
-                raise
-            lost[index] += 1
-            if isinstance(error, BrokenExecutor) or lost[index] > RETRIES:
-                raise LostWorkers(
-                    f"the executor has lost its workers ({type(error).__name__}: {error})"
-                ) from error
-            return index
-        if isinstance(found, Exception):
-            raise found
-        lost[index] = 0
-        chains[index], subsets, tracked = found
-        store.add(index, subsets, tracked)
-        if at_rest is not None:
-            at_rest(index, chains[index])
-        return index
-
-    try:
-        for index, chain in enumerate(chains):
-            if chain.drawn != plan.draws:
-                submit(index)
-        while under_way:
-            left = None
-            if deadline is not None and not stop.is_set():
-                left = max(0.0, deadline - time.perf_counter())
-            done, _ = wait(under_way, timeout=left, return_when=FIRST_COMPLETED)
-            if deadline is not None and time.perf_counter() >= deadline and not stop.is_set():
-                stop.set()
-                for task, index in under_way.items():
-                    if chains[index].seconds:  # every chain has its first turn
-                        task.cancel()
-            for task in done:
-                index = collect(task)
-                if chains[index].drawn != plan.draws and not stop.is_set():
-                    submit(index)
-            if after_slice is not None:
-                after_slice()
-    except KeyboardInterrupt:
-        stop.set()
-        for task in under_way:
-            task.cancel()
-        wait(under_way)
-        for task in list(under_way):
-            # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
-            with contextlib.suppress(Exception, KeyboardInterrupt):
-                collect(task)
-        raise Interrupted from None
-    finally:
-        stop.set()
-        for task in under_way:
-            task.cancel()
-        if own is not None:
-            own.shutdown(wait=True, cancel_futures=True)
