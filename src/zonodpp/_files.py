@@ -15,8 +15,8 @@ try:
 except ImportError:  # not a Unix system: files are not locked, so dead ones are not recognised
     fcntl = None  # type: ignore[assignment]
 
-LONGEST_PART = 40  # characters of a name kept in a temporary name, which may have 255 bytes
-LONGEST_ENDING = 10  # characters of an ending that is worth keeping
+_LONGEST_PART = 40  # characters of a name kept in a temporary name, which may have 255 bytes
+_LONGEST_ENDING = 10  # characters of an ending that is worth keeping
 
 
 @contextlib.contextmanager
@@ -88,7 +88,7 @@ def _parts(place: str) -> tuple[str, str]:
     """Return how the names of temporary files for this place begin and end."""
     name = os.path.basename(place)
     ending = os.path.splitext(name)[1].lower()
-    return f".{name[:LONGEST_PART]}.", ending if len(ending) <= LONGEST_ENDING else ""
+    return f".{name[:_LONGEST_PART]}.", ending if len(ending) <= _LONGEST_ENDING else ""
 
 
 def _create(place: str) -> tuple[str, Any]:

@@ -18,10 +18,10 @@ from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import triangle
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
-NARROW = 2000  # features up to which their covariance matrix is formed
+_NARROW = 2000  # features up to which their covariance matrix is formed
 DENSE = 2e9  # operations up to which a wide X is decomposed as a whole
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
-SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
+_SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
 
 class Features(NamedTuple):
@@ -119,7 +119,7 @@ class Moments(NamedTuple):
         """Compute the moments in one pass over X."""
         d = X.shape[1]
         total = float(weights.sum())
-        if d > NARROW:
+        if d > _NARROW:
             mean = np.asarray(weights @ X) / total
             squares = X.multiply(X) if sp.issparse(X) else X * X
             variance = float((weights @ squares).sum()) / (total * d) - float(mean.mean()) ** 2
@@ -157,7 +157,7 @@ def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> P
     else:
         values, vectors = scipy.linalg.eigh(scatter)
         values, vectors = values[::-1], vectors[:, ::-1]
-        if values[k - 1] > SAFE * values[0]:
+        if values[k - 1] > _SAFE * values[0]:
             spread = np.sqrt(values[:k])
         else:
             vectors, spread = _directions_by_qr(X, np.sqrt(weights), mean)

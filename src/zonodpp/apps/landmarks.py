@@ -39,8 +39,8 @@ except ImportError as error:  # the classes below derive from scikit-learn's
         "LandmarkSelector needs scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
     ) from error
 
-TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
-GUARD = 0.01  # added to the relative variance, by which weights are divided
+_TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
+_GUARD = 0.01  # added to the relative variance, by which weights are divided
 
 
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -158,10 +158,10 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         n_draws = as_count(self.n_draws, "n_draws", 1)
         one_of(self.method, "method", ("auto", *METHODS))
         if isinstance(self.transformer, str):
-            one_of(self.transformer, "transformer", TRANSFORMERS)
+            one_of(self.transformer, "transformer", _TRANSFORMERS)
         elif not hasattr(self.transformer, "fit_transform"):
             raise TypeError(
-                f"transformer must be one of {', '.join(map(repr, TRANSFORMERS))} or have "
+                f"transformer must be one of {', '.join(map(repr, _TRANSFORMERS))} or have "
                 f"fit_transform, got {self.transformer!r}"
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
@@ -320,8 +320,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
 
 def _residual_variance(left_out: Floats, weights: Floats) -> Floats:
-    """Return the relative variance that the features of each row leave out, at least GUARD."""
+    """Return the relative variance that the features of each row leave out, at least _GUARD."""
     mean = float(np.average(left_out, weights=weights))
     if not mean > np.finfo(float).tiny:
         return np.ones_like(left_out)
-    return left_out / mean + GUARD
+    return left_out / mean + _GUARD

@@ -15,8 +15,8 @@ from zonodpp.features.similarity import unit_rows
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.targets import ProjectionDPP
 
-GAP = 40.0  # difference of log scales at which the odds of two items are below 1e-34
-DEPTH = 600.0  # largest difference of log scales in one layer; exp(-600) is a normal number
+_GAP = 40.0  # difference of log scales at which the odds of two items are below 1e-34
+_DEPTH = 600.0  # largest difference of log scales in one layer; exp(-600) is a normal number
 DENSE = 2e9  # operations up to which all singular values are computed
 
 
@@ -105,7 +105,7 @@ def _scaled_span(V: Floats, logs: Floats, order: Integers) -> Floats:
     begin = 0
     while begin < len(order) and left.shape[1]:
         steps = logs[order[begin:]]
-        apart = (steps[:-1] - steps[1:] > GAP) | (steps[0] - steps[1:] > DEPTH)
+        apart = (steps[:-1] - steps[1:] > _GAP) | (steps[0] - steps[1:] > _DEPTH)
         end = begin + (int(np.argmax(apart)) + 1 if apart.any() else len(steps))
         layer = order[begin:end]
         rows = V[layer] @ left

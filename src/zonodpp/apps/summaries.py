@@ -18,9 +18,9 @@ from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 ANSWERS = ("mbr", "draw", "best")
-FEATURES = ("auto", "appendix", "spread", "lsa")
-DRAWS = 1000
-WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
+_FEATURES = ("auto", "appendix", "spread", "lsa")
+_DRAWS = 1000
+_WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def summarize(
     k = as_count(sentences, "sentences", 1)
     one_of(answer, "answer", ANSWERS)
     if isinstance(features, str):
-        one_of(features, "features", FEATURES)
+        one_of(features, "features", _FEATURES)
     if query is not None and not words(query):
         raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
     everything = _as_sentences(text, language)
@@ -158,7 +158,7 @@ def summarize(
 
     if draws is None:
         independent = method in ("auto", "exact")
-        draws = int(np.clip(WORK / k**3, 30, DRAWS))
+        draws = int(np.clip(_WORK / k**3, 30, _DRAWS))
         draws = 1 if answer == "draw" and independent else draws
     samples = sample(target, draws, method=method, rng=generator, progress=False)
     value = None

@@ -26,8 +26,8 @@ NAMES = (
 POSITIONS = ("first", "fifths")
 DENSE = 1500  # sentences up to which singular vectors come from a dense decomposition
 CELLS = 5e7  # entries of the largest sparse matrix that is made dense: 400 MB
-STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
-NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
+_STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
+_NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
 
 def stems(sentences: Sequence[str], language: str | None = None) -> list[list[str]]:
@@ -46,7 +46,7 @@ def stems(sentences: Sequence[str], language: str | None = None) -> list[list[st
     if name is None:
         return found
     stem = optional("snowballstemmer", "text", "a summary").stemmer(name).stemWord
-    known = {word: stem(word) if len(word) <= STEMMED else word for word in set().union(*found)}
+    known = {word: stem(word) if len(word) <= _STEMMED else word for word in set().union(*found)}
     return [[known[word] for word in sentence] for sentence in found]
 
 
@@ -173,7 +173,7 @@ def leading_directions(
         rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
-        more = leading(rest, k - Q.shape[1], least=NEGLIGIBLE)
+        more = leading(rest, k - Q.shape[1], least=_NEGLIGIBLE)
         Q = np.linalg.qr(np.hstack([Q, more]))[0] if more.shape[1] else Q
     if Q.shape[1] < k:
         raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions were asked for")
@@ -191,7 +191,7 @@ def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     else:
         dense = X.toarray() if sp.issparse(X) else np.asarray(X)
         U, values, _ = np.linalg.svd(dense, full_matrices=False)
-    kept = values[:k] > max(NEGLIGIBLE * values.max(initial=0.0), least)
+    kept = values[:k] > max(_NEGLIGIBLE * values.max(initial=0.0), least)
     return np.ascontiguousarray(U[:, :k][:, kept])
 
 

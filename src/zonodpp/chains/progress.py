@@ -13,8 +13,8 @@ from zonodpp._stderr import Stderr, is_watched
 from zonodpp.chains.slices import Chain, Plan
 from zonodpp.samplers import Sampler
 
-INTERVAL = 0.1  # seconds between two calls of a callable
-SHORT = 0.5  # seconds; a shorter run shows no bar
+_INTERVAL = 0.1  # seconds between two calls of a callable
+_SHORT = 0.5  # seconds; a shorter run shows no bar
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
     bar = importlib.import_module("tqdm.auto").tqdm(
         total=1.0,
         bar_format="|{bar}|{desc}",
-        delay=SHORT,
+        delay=_SHORT,
         miniters=0,
         leave=False,
         dynamic_ncols=True,
@@ -133,7 +133,7 @@ def _throttled(function: Callable[[Progress], None]) -> Callable[[Progress], Non
     def call(report: Progress) -> None:
         nonlocal last
         now = time.perf_counter()
-        if now - last >= INTERVAL or report.drawn == report.total:
+        if now - last >= _INTERVAL or report.drawn == report.total:
             last = now
             function(report)
 

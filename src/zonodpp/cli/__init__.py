@@ -16,8 +16,8 @@ from zonodpp.cli.interface import COMMANDS
 from zonodpp.cli.messages import one_line
 from zonodpp.cli.options import debug_option
 
-INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
-FAILED = 2
+_INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
+_FAILED = 2
 _FOR_DEVELOPERS = (
     *(DeprecationWarning, PendingDeprecationWarning, FutureWarning),
     *(ResourceWarning, ImportWarning),
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with _plain_warnings() as seen:
         code = _exit_code(words)
     if code == 0 and any(text.startswith("interrupted") for text in seen):
-        code = INTERRUPTED  # the draws made until then have been written
+        code = _INTERRUPTED  # the draws made until then have been written
     sys.exit(code)
 
 
@@ -102,7 +102,7 @@ def _exit_code(words: list[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.Abort:  # Ctrl-C
-        return INTERRUPTED
+        return _INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes there
         return 1
@@ -110,7 +110,7 @@ def _exit_code(words: list[str]) -> int:
         if "--debug" in words and not isinstance(error, click.UsageError):
             raise
         click.echo(f"zonodpp: {one_line(error)}", err=True)
-        return FAILED
+        return _FAILED
     return code if isinstance(code, int) else 0
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from zonodpp.cli.messages import quoted
 from zonodpp.inputs import listed
 
-ROWS = 4096  # rows that are converted into numbers at a time
-FEW = 12  # names of columns shown in a message
-HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
+_ROWS = 4096  # rows that are converted into numbers at a time
+_FEW = 12  # names of columns shown in a message
+_HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 
 
 class Wanted(NamedTuple):
@@ -51,7 +51,7 @@ def read_delimited(
     got 'four'
     """
     lines = text_lines(stream, source)
-    head = list(islice(lines, HEAD))
+    head = list(islice(lines, _HEAD))
     rows = _read_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
     try:
         top = next(rows)
@@ -72,7 +72,7 @@ def read_delimited(
                 f"{len(row.cells)} cell{'s' * (len(row.cells) != 1)}, but the first row has {width}"
             )
         block.append(row)
-        if len(block) == ROWS:
+        if len(block) == _ROWS:
             reader.add(block)
             block = []
     reader.add(block)
@@ -128,7 +128,7 @@ def _find_column(column: str, names: list[str] | None, width: int) -> int | None
 def _place_of(column: str, names: list[str] | None, width: int, source: str) -> int:
     place = _find_column(column, names, width)
     if place is None:
-        known = f"columns 0 to {width - 1}" if names is None else listed(names, FEW)
+        known = f"columns 0 to {width - 1}" if names is None else listed(names, _FEW)
         raise ValueError(f"{source} has no column {column!r}; it has {known}")
     return place
 

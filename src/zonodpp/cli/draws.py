@@ -19,7 +19,7 @@ from zonodpp.samples.facts import has_quick_inclusion
 from zonodpp.samples.storage import save_samples
 from zonodpp.sampling import sample
 
-SHOWN = 10  # draws, and items, in the text for people
+_SHOWN = 10  # draws, and items, in the text for people
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -125,7 +125,7 @@ def first_line(samples: Samples, seed: int | None, things: str = "items") -> str
 def share_table(samples: Samples, things: str = "item") -> str:
     """Set out the most frequent items, with exact probabilities where they come quickly."""
     shares = samples.marginals()
-    top = np.argsort(-shares, kind="stable")[:SHOWN]
+    top = np.argsort(-shares, kind="stable")[:_SHOWN]
     top = top[shares[top] > 0]
     header, rows = [things, "drawn"], [[_names(samples, [i]), f"{shares[i]:.3f}"] for i in top]
     exact = _exact(samples, top[:, None])
@@ -143,7 +143,7 @@ def _exact(samples: Samples, sets: Any) -> Any:
 def _text_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) -> str:
     chains, draws, _ = samples.subsets.shape
     parts = [first_line(samples, seed), ""]
-    shown = samples.subsets[0, :SHOWN].tolist()
+    shown = samples.subsets[0, :_SHOWN].tolist()
     for number, draw in enumerate(shown):
         parts.append(f"{number:>4}  {_names(samples, draw)}")
     if chains * draws > len(shown):
@@ -152,13 +152,21 @@ def _text_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) ->
             "all of them: --csv, --json or --out draws.npz"
         )
         parts += ["", share_table(samples)]
-    for k, items in enumerate(sets):
-        line = (
-            f"all of {_names(samples, items)}: {samples.tracked[:, :, k].mean():.4f} of the draws"
-        )
-        exact = _exact(samples, items)
-        parts += ["", line if exact is None else f"{line}, exact {float(exact):.4f}"]
+    for found in _tracked(samples, sets):
+        line = f"all of {_names(samples, found['items'])}: {found['share']:.4f} of the draws"
+        parts += ["", line + (f", exact {found['exact']:.4f}" if "exact" in found else "")]
     return "\n".join(parts)
+
+
+def _tracked(samples: Samples, sets: list[list[int]]) -> list[dict[str, Any]]:
+    """Return the share of the draws that hold each set, and its exact probability if known."""
+    tracked: list[dict[str, Any]] = []
+    for k, items in enumerate(sets):
+        tracked.append({"items": items, "share": float(samples.tracked[:, :, k].mean())})
+        exact = _exact(samples, items)
+        if exact is not None:
+            tracked[-1]["exact"] = float(exact)
+    return tracked
 
 
 def _data_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) -> dict[str, Any]:
@@ -177,15 +185,7 @@ def _data_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) ->
         found["labels"] = samples.labelled()
     if samples.acceptance is not None:
         found["acceptance"] = samples.acceptance
-    found["tracked"] = []
-    for k, items in enumerate(sets):
-        exact = _exact(samples, items)
-        share = float(samples.tracked[:, :, k].mean())
-        found["tracked"].append({"items": items, "share": share})
-        if exact is not None:
-            found["tracked"][-1]["exact"] = float(exact)
-    found["stats"] = samples.stats
-    return found
+    return found | {"tracked": _tracked(samples, sets), "stats": samples.stats}
 
 
 def _rows_of_draws(samples: Samples) -> Rows:

@@ -20,11 +20,11 @@ from zonodpp.inputs import as_matrix, check_finite
 from zonodpp.matrices.gram import triangle
 from zonodpp.samples import Samples
 
-MISSING = "not installed"
+_MISSING = "not installed"
 # Extras for developers of the package, which users do not need.
-DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
+_DEVELOPERS = {"bench", "dev", "docs", "lint", "test"}
 # Of these columns `rank_and_condition` factorises blocks of 8,000 rows, which take 256 MB.
-MOST_COLUMNS = 4000
+_MOST_COLUMNS = 4000
 _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*extra == ['"]([\w-]+)['"]""")
 
 
@@ -54,8 +54,8 @@ def extras() -> dict[str, bool]:
     found: dict[str, bool] = {}
     for requirement in requires("zonodpp") or []:
         parts = _REQUIREMENT.match(requirement)
-        if parts and parts[2] not in DEVELOPERS and parts[1] != "zonodpp":
-            there = _version(parts[1]) != MISSING
+        if parts and parts[2] not in _DEVELOPERS and parts[1] != "zonodpp":
+            there = _version(parts[1]) != _MISSING
             found[parts[2]] = found.get(parts[2], True) and there
     return found
 
@@ -64,7 +64,7 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return MISSING
+        return _MISSING
 
 
 def about_file(source: Input, items: str) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def about_file(source: Input, items: str) -> dict[str, Any]:
         facts["first items"] = table.labels[:5]
     if table.columns is not None and items == "rows":
         facts["columns"] = table.columns
-    if min(n, d) > MOST_COLUMNS:
-        facts["rank"] = f"not computed: there are more than {MOST_COLUMNS:,} items and features"
+    if min(n, d) > _MOST_COLUMNS:
+        facts["rank"] = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
         return facts
     rank, condition = rank_and_condition(X)
     facts |= {"rank": rank, "condition": condition}

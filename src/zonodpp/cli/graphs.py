@@ -15,7 +15,7 @@ from zonodpp.cli.files import Source, damage, open_source, read_array
 from zonodpp.cli.messages import quoted
 from zonodpp.targets import ProjectionDPP
 
-GRAPH_FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
+_GRAPH_FORMATS = ("edges", "graphml", "mtx", "npz", "npy")
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
 _SEPARATORS = re.compile(r"[,;\s]+")
 
@@ -44,14 +44,14 @@ def read_graph_target(
     ([('a', 'b'), ('a', 'c'), ('b', 'c')], array([0.6, 0.8, 0.6]))
     """
     ending = file.rsplit(".", 1)[-1].lower()
-    source = open_source(file, format or _ENDINGS.get(ending), GRAPH_FORMATS)
+    source = open_source(file, format or _ENDINGS.get(ending), _GRAPH_FORMATS)
     if weight is not None and source.format != "graphml":
         raise ValueError("--weight names an attribute of GraphML edges; other files have a column")
     if source.format == "graphml":
         return _from_graphml(source, weight, undirected)
     if source.format == "edges":
         with source.stream() as stream:
-            names, tail, head, weights = read_edges(stream, source.name, weighted)
+            names, tail, head, weights = _read_edges(stream, source.name, weighted)
         values = np.ones(len(tail)) if weights is None else weights
         upper = sp.coo_array((values, (tail, head)), shape=(len(names),) * 2).tocsr()
         return ProjectionDPP.from_graph(upper + sp.triu(upper, k=1).T, names=names)
@@ -68,7 +68,7 @@ def read_graph_target(
     return ProjectionDPP.from_graph(adjacency)
 
 
-def read_edges(
+def _read_edges(
     stream: IO[bytes], source: str, weighted: bool = True
 ) -> tuple[list[str], list[int], list[int], Any]:
     """Read lines ``u v [weight]``; return names of nodes, ends of edges and weights or None.

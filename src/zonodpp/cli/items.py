@@ -10,7 +10,7 @@ from typing import Any
 
 from zonodpp.cli.messages import quoted
 
-SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
+_SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
 
 
 def label_text(label: Any) -> str:
@@ -22,7 +22,7 @@ def label_text(label: Any) -> str:
     >>> label_text("egg"), label_text(("a", "b"))
     ('egg', 'a-b')
     """
-    return SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return _SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def on_one_line(text: str) -> str:
@@ -123,7 +123,7 @@ def _readings(name: str) -> Iterator[Any]:
     """
     yield name
     found: dict[Any, None] = {}
-    for separator in SEPARATORS:
+    for separator in _SEPARATORS:
         parts = name.split(separator)
         cuts = range(1, len(parts))
         for cut in (*combinations(cuts, 1), *combinations(cuts, 2)):

@@ -40,14 +40,14 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
-def as_options(text: str, parameters: Sequence[click.Parameter]) -> str:
+def _as_options(text: str, parameters: Sequence[click.Parameter]) -> str:
     """Write ``name=value`` as the option it is at a shell; other names stay as they are.
 
     Examples
     --------
     >>> import click
-    >>> from zonodpp.cli.messages import as_options
-    >>> as_options("n=5: pass rank=2 or method='exact'", [click.Option(["--rank"])])
+    >>> from zonodpp.cli.messages import _as_options
+    >>> _as_options("n=5: pass rank=2 or method='exact'", [click.Option(["--rank"])])
     "n=5: pass --rank 2 or method='exact'"
     """
     flags = {str(parameter.name): max(parameter.opts, key=len) for parameter in parameters}
@@ -79,7 +79,7 @@ def one_line(problem: Exception | str) -> str:
         return _flat(f"unexpected {name}: {problem}; --debug shows where, please report it")
     text = str(problem) or f"{type(problem).__name__}; --debug shows where"
     context = click.get_current_context(silent=True)
-    return _flat(text if context is None else as_options(text, context.command.params))
+    return _flat(text if context is None else _as_options(text, context.command.params))
 
 
 def is_expected(problem: Exception) -> bool:

@@ -95,19 +95,14 @@ def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
         raise click.UsageError("--size and --dpp take none of --rank, --jitter, --power")
     if shape.size is not None and (shape.dpp or shape.expected_size is not None):
         raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
-    if shape.kernel:
-        if weights is not None:
-            raise click.UsageError("--kernel takes no --weights")
-        if shape.size is not None:
-            return KDPP(X, shape.size)
-        target = DPP(L=X)
-    else:
-        if weights is not None:
-            quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
-            X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
-        if shape.size is not None:
-            return KDPP.from_features(X, shape.size)
-        target = DPP.from_features(X)
+    if shape.kernel and weights is not None:
+        raise click.UsageError("--kernel takes no --weights")
+    if weights is not None:
+        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
+        X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
+    if shape.size is not None:
+        return KDPP(X, shape.size) if shape.kernel else KDPP.from_features(X, shape.size)
+    target = DPP(L=X) if shape.kernel else DPP.from_features(X)
     return target if shape.expected_size is None else target.scaled(shape.expected_size)
 
 
