@@ -13,6 +13,7 @@ from law import assert_law, enumerate_law
 from zonodpp import ProjectionDPP, sample
 from zonodpp.targets import family, network
 from zonodpp.targets.blocks import link_nodes
+from zonodpp.targets.determinants import heaviest_tree
 from zonodpp.targets.dissection import dissect
 from zonodpp.targets.network import Network
 
@@ -105,6 +106,19 @@ def test_kernel_and_conditions_keep_their_digits(seed, orders):
             for e in range(target.n)
         ]
         np.testing.assert_allclose(given.marginals(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("orders", RANGES[2:])
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinates_about_a_tree_are_exact(seed, orders):
+    target = random_graph(seed, orders)
+    T, A = target.coordinates.plain, target.A.toarray()
+    assert set(np.unique(T)) <= {-1.0, 0.0, 1.0}
+    tree = heaviest_tree(target.graph, target.weights)
+    np.testing.assert_array_equal(A[:, tree] @ T, A)
+    logs = math.log(total(target).numerator) - math.log(total(target).denominator)
+    where = target.coordinates
+    assert 2 * where.log_factor + where.gram.logdet == pytest.approx(logs, rel=1e-12, abs=1e-9)
 
 
 @pytest.mark.usefixtures("parts")
