@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import networkx as nx
 import numpy as np
@@ -71,14 +70,28 @@ def test_an_interrupted_run_goes_on(target, tmp_path):
     same(sample(target, longer, checkpoint=path, **call), sample(target, longer, **call))
 
 
+# A run that kills itself at a given event: when a chain rests between slices, or in the middle of
+# writing a file. Moments by the clock would depend on the machine.
 SCRIPT = """
-    import sys
+    import os, signal, sys
     import numpy as np
-    from zonodpp import ProjectionDPP, sample
-    from zonodpp.chains import checkpoint
-    checkpoint.INTERVAL, checkpoint.SHARE = 0.02, 0.9
+    from zonodpp import ProjectionDPP, _files, sample
+    from zonodpp.chains import checkpoint, tasks
+    checkpoint.INTERVAL, checkpoint.SHARE, tasks.THREAD_SLICE = 0.0, 1e9, 0.005
+    left = int(sys.argv[3])
+
+    def count(function):
+        def call(*arguments):
+            global left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments)
+        return call
+
+    checkpoint.Checkpoint.rest = count(checkpoint.Checkpoint.rest)
+    _files._sync = count(_files._sync)
     A = np.random.default_rng(0).normal(size=(4, 14))
-    print("ready", flush=True)
     samples = sample(
         ProjectionDPP(A), {draws}, method="{method}", chains=3, rng=7, thin={thin}, workers=2,
         track=[[0, 1]], checkpoint=sys.argv[1],
@@ -91,30 +104,20 @@ SCRIPT = """
     ("method", "draws", "thin"),
     [("zonotope", 6000, 10), ("exchange", 8000, 300), ("zonotope", 3, 20_000)],
 )
-def test_kill_at_random_moments(tmp_path, method, draws, thin):
+def test_kill(tmp_path, method, draws, thin):
     script = tmp_path / "run.py"
     script.write_text(textwrap.dedent(SCRIPT.format(method=method, draws=draws, thin=thin)))
     path, result = tmp_path / "checkpoint", tmp_path / "result"
-    # The whole run goes first: it leaves compiled code in the cache, so that kills hit the run.
     A = np.random.default_rng(0).normal(size=(4, 14))
     call = {"method": method, "chains": 3, "rng": 7, "thin": thin, "track": [[0, 1]]}
     whole = sample(ProjectionDPP(A), draws, **call)
-    moments = np.random.default_rng(3).uniform(0.0, 0.5, size=60)
-    killed = 0
-    for moment in moments:
-        process = subprocess.Popen(
-            [sys.executable, script, path, result], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(moment)
-        process.send_signal(signal.SIGKILL)
-        if process.wait() == -signal.SIGKILL:
-            killed += 1
-        process.stdout.close()
-        if result.exists() or killed >= 8:
-            break
-    assert killed >= 3
-    subprocess.run([sys.executable, script, path, result], check=True, stdout=subprocess.DEVNULL)
+    ends = [
+        subprocess.run([sys.executable, script, path, result, str(event)]).returncode
+        for event in (2, 4, 5, 8, 13, 21)  # the first three come before the first slice
+    ]
+    assert ends[:3] == [-signal.SIGKILL] * 3
+    assert set(ends) <= {-signal.SIGKILL, 0}
+    subprocess.run([sys.executable, script, path, result, "0"], check=True)
     same(Samples.load(result), whole)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "result", "run.py"]
 
