@@ -22,14 +22,17 @@ from zonodpp.basis.columns import (
     tableau_row,
     unit_columns,
 )
+from zonodpp.basis.inverse import replace_item
 from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers import exact, exchange
-from zonodpp.samplers.exchange_tableau import Basis, Items
-from zonodpp.samplers.exchange_tableau import Scratch as ExchangeScratch
-from zonodpp.samplers.exchange_tableau import pivot as exchange_pivot
-from zonodpp.samplers.exchange_tableau import scratch_for as exchange_scratch
-from zonodpp.samplers.exchange_tableau import tableau_column as exchange_column
-from zonodpp.samplers.exchange_walk import draw_entering
+from zonodpp.samplers.exchange_walk import (
+    BasisState,
+    ExchangeItems,
+    ExchangeScratch,
+    draw_entering,
+    entering_column,
+    exchange_scratch,
+)
 from zonodpp.zonotope.frame import frame_of
 from zonodpp.zonotope.long_step import long_ratio_test
 from zonodpp.zonotope.pivots import (
@@ -59,10 +62,10 @@ class Kernel(NamedTuple):
 
 
 @lean
-def many_rows(columns: UnitColumns, weights: Floats, row: Floats, repeats: int) -> None:
+def many_rows(columns: UnitColumns, weights: Floats, work: TileScratch, repeats: int) -> None:
     for _ in range(repeats):
-        tableau_row(columns, weights, row)
-        weights[0] += 1e-300 * row[0]
+        tableau_row(columns, weights, work.row, work.touched)
+        weights[0] += 1e-300 * work.row[0]
 
 
 @lean
@@ -147,19 +150,23 @@ def many_prices(
 
 @lean
 def many_exchanges(
-    items: Items, basis: Basis, s: int, item: int, work: ExchangeScratch, repeats: int
+    items: ExchangeItems, basis: BasisState, s: int, item: int, work: ExchangeScratch, repeats: int
 ) -> None:
     """Let an item take a place of the tableau and give it back."""
     other = basis.inside[s]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        exchange_column(items, basis.tableau, entering, work.column)
-        exchange_pivot(items, basis.tableau, s, entering, work)
+        entering_column(items, basis.tableau, entering, work.column)
+        replace_item(basis.tableau, s, work.column, -1, work.touched)
 
 
 @lean
 def many_entering(
-    rng: np.random.Generator, items: Items, basis: Basis, work: ExchangeScratch, repeats: int
+    rng: np.random.Generator,
+    items: ExchangeItems,
+    basis: BasisState,
+    work: ExchangeScratch,
+    repeats: int,
 ) -> int:
     """Draw the item that takes the place of another."""
     total = 0
@@ -233,7 +240,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     slope = 0.05 * n  # a few items are passed
     return {
         "row product": Kernel(
-            partial(many_rows, unit, weights, work.row),
+            partial(many_rows, unit, weights, work),
             Count(2 * r * n, NUMBER * r * n, NUMBER * n, 0.0, NUMBER * (r * n + n)),
         ),
         "ratio test": Kernel(partial(many_ratio_tests, one, single, room), test),
@@ -270,12 +277,11 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of a heat-bath step."""
     sampler = exchange.prepare(target, rule="heat-bath")
     state = sampler.start(np.random.default_rng(SEED), None)
-    basis = Basis(*(state[name] for name in Basis._fields))
+    basis = BasisState(*(state[name] for name in BasisState._fields))
     work = exchange_scratch(sampler.items)
     r, width = basis.tableau.shape
-    kept = sampler.items.frame.shape[1] > 0
-    D = sampler._directions()
-    D = D.toarray() if hasattr(D, "toarray") else np.asarray(D)
+    kept = sampler.items.whole
+    D = basis_matrix(sampler.items.columns, np.arange(target.n))
     T = basis.tableau if not kept else np.linalg.inv(D[:, basis.inside])
     columns = T @ D[:, basis.outside]
     s, k = np.unravel_index(np.argmax(abs(columns)), columns.shape)
@@ -288,7 +294,7 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
         draw = Count(2.0 * r * r, NUMBER * 2 * r * r, 0.0, 0.0, NUMBER * r * target.n)
     rng = np.random.default_rng(SEED)
     room = exchange_scratch(sampler.items)
-    still = Basis(*(array.copy() for array in basis))
+    still = BasisState(*(array.copy() for array in basis))
     return {
         "entering item": Kernel(partial(many_entering, rng, sampler.items, still, room), draw),
         "tableau pivot": Kernel(

@@ -276,7 +276,7 @@ def replace(name, make):
 
 ARRAYS = {
     "exact": ["chain0/pending", "chain1/head"],
-    "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place", "chain0/late"],
+    "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place"],
     "barker": ["chain0/inside", "chain0/place"],
     "zonotope": ["chain0/basis", "chain1/basis"],
     "paper": ["chain0/basis", "chain0/side"],

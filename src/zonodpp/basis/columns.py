@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._jit import inlined
-from zonodpp.matrices.columns import Columns, Floats, columns_of, frozen
+from zonodpp.matrices.columns import Columns, Floats, Integers, columns_of, frozen
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps
@@ -27,7 +27,8 @@ class UnitColumns(NamedTuple):
     columns of a graph keep entries 0, 1 and -1, with which arithmetic is exact.
     """
 
-    rows: Floats  # (r, n) the vectors e_j by rows, or (r, 0) where only columns are kept
+    rows: Floats  # (r, n) the vectors e_j by rows, or (r, 0) if they are sparse or not needed
+    by_row: Columns  # the same if they are sparse: entries indptr[i]:indptr[i + 1] are of row i
     by_column: Columns  # the same by columns, sparse if A is
     lengths: Floats  # (n,)
     blur: Floats  # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have
@@ -61,19 +62,25 @@ def unit_vectors(A: Any) -> tuple[Any, Floats]:
     return unit, np.ldexp(norms, exponents)
 
 
-def keep_columns(unit: Any, lengths: Floats) -> UnitColumns:
-    """Lay out unit vectors with their lengths; a column of length zero becomes zero."""
+def keep_columns(unit: Any, lengths: Floats, *, by_rows: bool = True) -> UnitColumns:
+    """Lay out unit vectors with their lengths; a column of length zero becomes zero.
+
+    With ``by_rows=False`` a dense matrix is kept by columns alone, which takes half the memory.
+    """
     blur = frozen(rounding_of(unit, lengths))
     present = (lengths > 0).astype(np.float64)
     if not sp.issparse(unit):
         unit = unit * present
-        return UnitColumns(frozen(unit), columns_of(unit), frozen(lengths), blur)
+        rows = unit if by_rows else np.empty((unit.shape[0], 0))
+        none = columns_of(np.empty((0, 0)))
+        return UnitColumns(frozen(rows), none, columns_of(unit), frozen(lengths), blur)
     unit = (unit @ sp.diags_array(present)).tocsc()
     unit.eliminate_zeros()
     # Columns stay sparse in any case; rows of a small A are faster as plain vectors.
     small = unit.nnz * SPARSE_COST > unit.shape[0] * unit.shape[1]
     rows = unit.toarray() if small else np.empty((unit.shape[0], 0))
-    return UnitColumns(frozen(rows), columns_of(unit), frozen(lengths), blur)
+    by_row = columns_of(unit.T)
+    return UnitColumns(frozen(rows), by_row, columns_of(unit), frozen(lengths), blur)
 
 
 def rounding_of(A: Any, factors: Floats) -> Floats:
@@ -97,7 +104,7 @@ def pad_columns(columns: UnitColumns, width: int) -> UnitColumns:
     if rows.shape[1] > 0:
         rows = np.pad(rows, ((0, 0), (0, missing)))
     lengths = np.pad(columns.lengths, (0, missing))
-    return UnitColumns(frozen(rows), by_column, frozen(lengths), columns.blur)
+    return UnitColumns(frozen(rows), columns.by_row, by_column, frozen(lengths), columns.blur)
 
 
 def matrix_of(columns: UnitColumns) -> Any:
@@ -118,25 +125,27 @@ def basis_matrix(columns: UnitColumns, basis: Any) -> Floats:
 
 
 @inlined
-def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
-    """Set row_j = weights . e_j for all j: one r x n product, or one pass over the non-zeros."""
+def tableau_row(columns: UnitColumns, weights: Floats, row: Floats, touched: Integers) -> None:
+    """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
+
+    ``touched`` is scratch. A row of T for a graph is mostly zero, so the rows to add are listed
+    first, without branches that a processor could not predict.
+    """
     r = weights.shape[0]
     n = row.shape[0]
     rows = columns.rows
-    indptr, indices, data = (
-        columns.by_column.indptr,
-        columns.by_column.indices,
-        columns.by_column.data,
-    )
     if rows.shape[1] == 0:
-        k = 0
+        indptr, indices, data = columns.by_row.indptr, columns.by_row.indices, columns.by_row.data
         for j in range(n):
-            total = 0.0
-            end = indptr[j + 1]
-            while k < end:
-                total += weights[indices[k]] * data[k]
-                k += 1
-            row[j] = total
+            row[j] = 0.0
+        count = 0
+        for i in range(r):
+            touched[count] = i
+            count += 1 if weights[i] != 0.0 else 0
+        for q in range(count):
+            i = touched[q]
+            for k in range(indptr[i], indptr[i + 1]):
+                row[indices[k]] += weights[i] * data[k]
         return
     # Four rows at a time: the result is read and written a quarter as often.
     i = r % 4
@@ -186,8 +195,22 @@ def tableau_entry(columns: UnitColumns, T: Floats, p: int, item: int) -> float:
 @inlined
 def tableau_column(columns: UnitColumns, T: Floats, item: int, column: Floats) -> None:
     """Set column = T e_item."""
-    for p in range(T.shape[0]):
-        column[p] = tableau_entry(columns, T, p, item)
+    r = column.shape[0]
+    if columns.by_column.dense.shape[0] > 0:
+        for p in range(r):
+            column[p] = tableau_entry(columns, T, p, item)
+        return
+    indptr, indices, data = (
+        columns.by_column.indptr,
+        columns.by_column.indices,
+        columns.by_column.data,
+    )
+    for p in range(r):
+        column[p] = 0.0
+    for k in range(indptr[item], indptr[item + 1]):  # a loop over few entries is best outside
+        i = indices[k]
+        for p in range(r):
+            column[p] += T[p, i] * data[k]
 
 
 @inlined

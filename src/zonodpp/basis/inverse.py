@@ -18,7 +18,6 @@ class InverseScratch(NamedTuple):
     matrix: Floats  # (r, r)
     owner: Integers  # (r,) row k of matrix belongs to candidate owner[k], or to none if -1
     column: Floats  # (r,)
-    row: Floats  # (r,)
     touched: Integers  # (r,)
 
 
@@ -28,35 +27,44 @@ def inverse_scratch(r: int) -> InverseScratch:
         matrix=np.empty((r, r)),
         owner=np.empty(r, np.int64),
         column=np.empty(r),
-        row=np.empty(r),
         touched=np.empty(r, np.int64),
     )
 
 
 @inlined
-def replace_item(T: Floats, p: int, column: Floats, row: Floats, touched: Integers) -> None:
-    """Let an item with column a enter the basis at place p: a rank-one update of T.
+def replace_item(T: Floats, p: int, column: Floats, item: int, touched: Integers) -> None:
+    """Let an item enter the basis at place p: a rank-one update of T.
 
-    T may be the inverse of the basis or its product with any matrix; ``column`` is (inverse) a.
-    ``row`` and ``touched`` are scratch. The columns of a graph leave most of ``column`` zero, so
-    the rows to update are listed first, without branches that a processor could not predict.
+    T is the inverse of the basis, and ``item`` is -1; or it is the inverse times E, and column
+    ``item`` of it, which becomes a unit vector, is set without rounding errors. ``column`` is the
+    inverse times e_item; ``touched`` is scratch. The columns of a graph leave most of ``column``
+    zero, so the rows to update are listed first, without branches that a processor could not
+    predict.
     """
     r = column.shape[0]
     width = T.shape[1]
     inverse = 1.0 / column[p]
     for i in range(width):
-        row[i] = T[p, i] * inverse
+        T[p, i] *= inverse
+    if item >= 0:
+        T[p, item] = 1.0
     count = 0
     for k in range(r):
         touched[count] = k
         count += 1 if (column[k] != 0.0) & (k != p) else 0
-    for q in range(count):
+    q = 0
+    while q + 1 < count:  # two rows at a time: row p is read half as often
+        k, m = touched[q], touched[q + 1]
+        factor, other = column[k], column[m]
+        for i in range(width):
+            T[k, i] -= factor * T[p, i]
+            T[m, i] -= other * T[p, i]
+        q += 2
+    if q < count:
         k = touched[q]
         factor = column[k]
         for i in range(width):
-            T[k, i] -= factor * row[i]
-    for i in range(width):
-        T[p, i] = row[i]
+            T[k, i] -= factor * T[p, i]
 
 
 @inlined
@@ -99,7 +107,7 @@ def invert(
                 best = k
         if share_of(column, best) > least * least:
             log_det += math.log(abs(column[best]))
-            replace_item(matrix, best, column, scratch.row, scratch.touched)
+            replace_item(matrix, best, column, -1, scratch.touched)
             owner[best] = c
             placed += 1
             if placed == r:

@@ -182,7 +182,7 @@ def anneal(
                     break
             if t != basis[s]:
                 tableau_column(columns, T, t, column)
-                replace_item(T, s, column, scratch.row, scratch.touched)
+                replace_item(T, s, column, -1, scratch.touched)
                 basis[s] = t
                 log -= math.log(abs(entry))
                 age += 1

@@ -29,13 +29,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp.basis.alias import alias_table
+from zonodpp.basis.columns import keep_columns, matrix_of, pad_columns, unit_vectors
+from zonodpp.basis.inverse import inverse_scratch, invert
 from zonodpp.inputs import as_items, one_of
-from zonodpp.matrices.columns import Floats, Integers, columns_of, frozen
+from zonodpp.matrices.columns import Floats, Integers, frozen
 from zonodpp.matrices.coordinates import LEAST_SCALE, column_factors
 from zonodpp.matrices.gram import column_chunks
-from zonodpp.samplers import State, need_between
-from zonodpp.samplers.exchange_tableau import Basis, Items, aligned, invert, scratch_for
-from zonodpp.samplers.exchange_walk import SMALL, ZERO, walk
+from zonodpp.samplers import State
+from zonodpp.samplers.exchange_walk import (
+    COUNTERS,
+    SMALL,
+    ZERO,
+    BasisState,
+    ExchangeItems,
+    aligned,
+    exchange_scratch,
+    walk,
+)
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling
 
@@ -43,7 +53,7 @@ RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKE
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
 POWERS = 2  # the same where powers take a call for each item
 SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
-WIDTH = 16  # items are filled up to a multiple of this, which is what loops take at once
+WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,9 @@ class Exchange:
     power: float
     n: int
     r: int
-    items: Items
+    items: ExchangeItems
     tracker: SetTracker
-    counters: tuple[str, ...] = ("steps", "accepted", "refactorisations", "drifts", "tiny pivots")
+    counters: tuple[str, ...] = COUNTERS
     independent: bool = False
 
     @property
@@ -72,13 +82,11 @@ class Exchange:
         place[inside] = np.arange(self.r)
         place[outside] = -1 - np.arange(self.n - self.r)
         tableau = T
-        if self.items.frame.size:
-            tableau = aligned(self.items.frame.shape)
-            np.matmul(T, self.items.frame, out=tableau)
+        if self.items.whole:
+            tableau = aligned((self.r, self.items.columns.lengths.size))
+            tableau[:] = T @ matrix_of(self.items.columns)
             tableau[:, inside] = np.eye(self.r)
-        late = np.full(1, -1), aligned(tableau.shape[1:]), np.zeros(self.r)
-        late[1][:] = 0.0
-        basis = Basis(inside, outside, place, tableau, np.zeros(1, np.int64), *late)
+        basis = BasisState(inside, outside, place, tableau, np.zeros(1, np.int64))
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(
@@ -90,8 +98,8 @@ class Exchange:
         thin: int,
     ) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
-        basis = Basis(*(state[name] for name in Basis._fields))
-        scratch = scratch_for(self.items)
+        basis = BasisState(*(state[name] for name in BasisState._fields))
+        scratch = exchange_scratch(self.items)
         scratch.ordered[:] = np.sort(basis.inside)
         walk(
             rng,
@@ -116,7 +124,6 @@ class Exchange:
         fits = np.array_equal(place[inside], np.arange(self.r))
         if not (fits and np.array_equal(place[outside], -1 - np.arange(self.n - self.r))):
             raise ValueError("the places of the items do not agree with the basis")
-        need_between(state["late"], -1, self.r - 1, "the row that waits")
 
     def _given_basis(self, init: Any) -> tuple[Integers, Floats]:
         """Check that init holds r items of positive weight with independent columns."""
@@ -124,7 +131,7 @@ class Exchange:
         given = as_items(init, self.n, "init")
         if given.shape != (self.r,):
             raise ValueError(f"init must hold r = {self.r} items, got shape {given.shape}; {hint}")
-        never = given[self.items.factors[given] == 0].tolist()
+        never = given[self.items.columns.lengths[given] == 0].tolist()
         if never:
             raise ValueError(f"init holds items {never}, whose weight or column is zero; {hint}")
         inside, T, placed = self._choose(given, ZERO)
@@ -137,7 +144,7 @@ class Exchange:
 
     def _initial_basis(self, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Choose the first independent items in a random order, heavy items first on average."""
-        factors = self.items.factors[: self.n]
+        factors = self.items.columns.lengths[: self.n]
         usable = np.flatnonzero(factors)
         keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
         order = usable[np.argsort(-keys)]
@@ -149,10 +156,9 @@ class Exchange:
 
     def _choose(self, candidates: Integers, least: float) -> tuple[Integers, Floats, int]:
         """Return the first independent items among candidates, T, and how many there are."""
-        plain = self.items._replace(frame=frozen(np.empty((self.r, 0))))
-        scratch = scratch_for(plain)
-        placed = invert(plain, candidates, least, scratch)
-        return scratch.owner, scratch.matrix, placed
+        scratch = inverse_scratch(self.r)
+        placed, _ = invert(self.items.columns, candidates, least, scratch)
+        return candidates[scratch.owner], scratch.matrix, placed
 
 
 def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = None) -> Exchange:
@@ -163,22 +169,11 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
     D, factors = _sparse_directions(target.A, scale) if sparse else _white_directions(target)
     factors = factors / factors.max()
-    filled = -(-n // WIDTH) * WIDTH
-    frame, rows, alias = np.empty((r, 0)), np.empty((0, 0)), np.empty((0, 2))
-    if rule == "heat-bath" and _is_small(target, sparse):
-        frame = np.zeros((r, filled))
-        frame[:, :n] = D.toarray() if sparse else D  # type: ignore[union-attr]
-    elif rule == "heat-bath" and sparse:
-        rows = D.T
-    elif rule == "heat-bath":
-        alias = alias_table(factors**p)
-    items = Items(
-        directions=columns_of(D),
-        rows=columns_of(rows),
-        factors=frozen(np.pad(factors, (0, filled - n))),
-        alias=frozen(alias),
-        frame=frozen(frame),
-    )
+    whole = rule == "heat-bath" and _is_small(target, sparse)
+    proposes = rule == "heat-bath" and not whole and not sparse
+    columns = pad_columns(keep_columns(D, factors, by_rows=whole or sparse), WIDTH)
+    alias = alias_table(factors**p) if proposes else np.empty((0, 2))
+    items = ExchangeItems(columns, frozen(alias), whole)
     return Exchange(rule, p, n, r, items, SetTracker.of(track, n))
 
 
@@ -199,12 +194,7 @@ def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
     D = np.empty((target.r, target.n), order="F")
     lengths = np.empty(target.n)
     for span, chunk in column_chunks(where.matrix, None):
-        white = W @ chunk
-        sizes = np.abs(white).max(axis=0)  # taken out first, lest squares underflow
-        white /= np.where(sizes > 0, sizes, 1.0)
-        norms = np.linalg.norm(white, axis=0)
-        lengths[span] = sizes * norms
-        D[:, span] = white / np.where(norms > 0, norms, 1.0)
+        D[:, span], lengths[span] = unit_vectors(W @ chunk)
     return D, lengths if where.scale is None else lengths * where.scale
 
 
@@ -213,6 +203,5 @@ def _sparse_directions(A: Any, scale: Floats | None) -> tuple[sp.csc_array, Floa
     heights = np.frexp(abs(A).max(axis=1).toarray().ravel())[1]
     D = sp.csc_array(A, copy=True)
     D.data = np.ldexp(D.data, -heights[D.indices])
-    widths = abs(D).max(axis=0).toarray().ravel()
-    D = sp.csc_array(D @ sp.diags_array(1.0 / np.where(widths > 0, widths, 1.0)))
+    D, widths = unit_vectors(D)
     return D, widths if scale is None else widths * scale

@@ -5,30 +5,163 @@ A part of `zonodpp.samplers.exchange`, where the mathematics is.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean
+from zonodpp.basis.alias import draw_alias
+from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
+from zonodpp.basis.inverse import InverseScratch, inverse_scratch, invert, replace_item, share_of
 from zonodpp.matrices.columns import Floats, Integers
-from zonodpp.samplers.exchange_tableau import (
-    Basis,
-    Items,
-    Scratch,
-    current_column,
-    entry,
-    frame_row,
-    length,
-    pivot,
-    pivot_late,
-    refactorise,
-    share_of,
-    weighted_row,
-)
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
-REFRESH = 50  # changes of T for each of its rows until it is computed anew, which takes one each
-ZERO = 1e-12  # pivots, relative to their column, that are taken for rounding noise
-SMALL = 1e-8  # ... and those before which T is computed anew
+COUNTERS = ("steps", "accepted", "refactorisations", "drifts", "tiny pivots")
+STEPS, ACCEPTED, REFACTORISATIONS, DRIFTS, TINY_PIVOTS = range(5)
+REFRESH = 50  # updates of T for each of its r rows until it is computed anew, at the cost of r
+ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
+SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
+DRIFT = 1e-9  # an error of T, relative to its largest entry, that is counted as drift
+BLOCK = 4  # weights that are summed together; they lie n / 4 apart, so that sums are vectorised
+CACHE_LINE = 8  # numbers
+
+
+class ExchangeItems(NamedTuple):
+    """What all steps read."""
+
+    columns: UnitColumns
+    alias: Floats  # (n, 2) the table from which items are proposed, or (0, 2)
+    whole: bool  # whether the tableau is all of T E, not T alone
+
+
+class BasisState(NamedTuple):
+    """A basis, changed in place.
+
+    Item ``inside[k]`` has ``place`` k and row k of the tableau; ``outside[k]`` has place -1 - k.
+    """
+
+    inside: Integers
+    outside: Integers
+    place: Integers
+    tableau: Floats  # T, or all of T E
+    age: Integers  # (1,) updates since the tableau was computed from the basis
+
+
+class ExchangeScratch(NamedTuple):
+    """Memory for rows, columns and sums, so that compiled code allocates nothing."""
+
+    weights: Floats  # (n,)
+    sums: Floats  # (n / BLOCK,) running
+    row: Floats  # like a row of the tableau
+    column: Floats  # (r,)
+    touched: Integers  # (r,)
+    ordered: NDArray[np.int32]  # (r,) the basis, ascending
+    others: NDArray[np.int32]  # (r + 1,), -1 in front
+    inverse: InverseScratch
+
+
+def aligned(shape: tuple[int, ...]) -> Floats:
+    """Allocate an array that begins with a cache line: updates of T are faster by a third."""
+    size = math.prod(shape)
+    memory = np.empty(size + CACHE_LINE - 1)
+    first = -memory.ctypes.data // memory.itemsize % CACHE_LINE
+    return memory[first : first + size].reshape(shape)
+
+
+def exchange_scratch(items: ExchangeItems) -> ExchangeScratch:
+    """Allocate scratch."""
+    r, n = items.columns.rows.shape[0], items.columns.lengths.shape[0]
+    return ExchangeScratch(
+        weights=np.zeros(n),
+        sums=np.zeros(n // BLOCK),
+        row=aligned((n if items.whole else r,)),
+        column=np.empty(r),
+        touched=np.empty(r, np.int64),
+        ordered=np.empty(r, np.int32),
+        others=np.full(r + 1, -1, np.int32),
+        inverse=inverse_scratch(r),
+    )
+
+
+@inlined
+def entry(items: ExchangeItems, tableau: Floats, s: int, t: int) -> float:
+    """Return T_s . e_t: by this |det E_B| changes when item t takes place s."""
+    value: float = tableau[s, t] if items.whole else tableau_entry(items.columns, tableau, s, t)
+    return value
+
+
+@inlined
+def entering_column(items: ExchangeItems, tableau: Floats, t: int, column: Floats) -> None:
+    """Set column = T e_t."""
+    if items.whole:
+        for k in range(column.shape[0]):
+            column[k] = tableau[k, t]
+    else:
+        tableau_column(items.columns, tableau, t, column)
+
+
+@inlined
+def signed_weights(
+    items: ExchangeItems, basis: BasisState, s: int, scratch: ExchangeScratch
+) -> None:
+    """Set weights[t] = l_t T_s . e_t for all t, from T."""
+    weights, row, tableau, inside = scratch.weights, scratch.row, basis.tableau, basis.inside
+    lengths = items.columns.lengths
+    if items.alias.shape[0] > 0:
+        for t in range(items.alias.shape[0]):
+            weights[t] = tableau_entry(items.columns, tableau, s, t)
+    else:
+        for i in range(row.shape[0]):
+            row[i] = tableau[s, i]
+        tableau_row(items.columns, row, weights, scratch.touched)
+    for t in range(weights.shape[0]):
+        weights[t] *= lengths[t]
+    for k in range(inside.shape[0]):  # known exactly
+        weights[inside[k]] = lengths[inside[k]] if k == s else 0.0
+
+
+@inlined
+def row_length(tableau: Floats, s: int) -> float:
+    """Return the Euclidean norm of row s."""
+    total = 0.0
+    for i in range(tableau.shape[1]):
+        total += tableau[s, i] * tableau[s, i]
+    return math.sqrt(total)
+
+
+@lean
+def renew_tableau(
+    items: ExchangeItems, basis: BasisState, scratch: ExchangeScratch, counts: Integers
+) -> None:
+    """Compute the tableau anew from the basis; count this, and whether it had drifted."""
+    tableau, inside, row, column = basis.tableau, basis.inside, scratch.row, scratch.column
+    r = inside.shape[0]
+    counts[REFACTORISATIONS] += 1
+    basis.age[0] = 0
+    placed, _ = invert(items.columns, inside, 0.0, scratch.inverse)
+    if placed < r:
+        counts[DRIFTS] += 1
+        return
+    change = 0.0
+    largest = 0.0
+    for i in range(r):
+        p = scratch.inverse.owner[i]
+        for k in range(r):
+            column[k] = scratch.inverse.matrix[i, k]
+        if items.whole:
+            tableau_row(items.columns, column, row, scratch.touched)
+            for k in range(r):
+                row[inside[k]] = 1.0 if k == p else 0.0
+        else:
+            for k in range(r):
+                row[k] = column[k]
+        for j in range(row.shape[0]):
+            change = max(change, abs(row[j] - tableau[p, j]))
+            largest = max(largest, abs(row[j]))
+            tableau[p, j] = row[j]
+    counts[DRIFTS] += 0 if change <= DRIFT * largest else 1
 
 
 @inlined
@@ -43,10 +176,14 @@ def raised(x: float, power: float) -> float:
 
 
 @inlined
-def probability_ratio(power: float, items: Items, basis: Basis, s: int, t: int) -> float:
+def probability_ratio(
+    power: float, items: ExchangeItems, basis: BasisState, s: int, t: int
+) -> float:
     """Return P(B - s + t) / P(B), where s is a place."""
     volume = abs(entry(items, basis.tableau, s, t))
-    ratio: float = raised(volume * items.factors[t] / items.factors[basis.inside[s]], power)
+    ratio: float = raised(
+        volume * items.columns.lengths[t] / items.columns.lengths[basis.inside[s]], power
+    )
     return ratio
 
 
@@ -59,8 +196,8 @@ def acceptance(rule: int, ratio: float) -> float:
 
 
 @inlined
-def propose(
-    rng: np.random.Generator, rule: int, power: float, items: Items, basis: Basis
+def propose_exchange(
+    rng: np.random.Generator, rule: int, power: float, items: ExchangeItems, basis: BasisState
 ) -> tuple[int, int]:
     """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
     r, left = basis.inside.shape[0], basis.outside.shape[0]
@@ -77,33 +214,36 @@ def propose(
 
 
 @inlined
-def heat_bath_weights(power: float, items: Items, basis: Basis, s: int, scratch: Scratch) -> float:
+def heat_bath_weights(
+    power: float, items: ExchangeItems, basis: BasisState, s: int, scratch: ExchangeScratch
+) -> float:
     """Set weights[t] in proportion to P(B - s + t) for all t, t = s too, and running sums.
 
     Returns the sum of all.
     """
-    weights, sums, factors, inside = scratch.weights, scratch.sums, items.factors, basis.inside
+    weights, sums, tableau, lengths = (
+        scratch.weights,
+        scratch.sums,
+        basis.tableau,
+        items.columns.lengths,
+    )
     n = weights.shape[0]
-    tableau = basis.tableau
-    fused = items.frame.shape[1] > 0 and (power == 1.0 or power == 2.0)
-    row = scratch.row
-    if items.frame.shape[1] > 0:
-        frame_row(basis, s, scratch)
-    if not fused:
-        weighted_row(items, tableau, s, scratch)
-    if items.frame.shape[1] == 0:  # they are zero, but for rounding
-        for k in range(inside.shape[0]):
-            weights[inside[k]] = factors[inside[k]] if k == s else 0.0
+    direct = items.whole and (power == 1.0 or power == 2.0)  # in one pass over the row
+    if not items.whole:
+        signed_weights(items, basis, s, scratch)
+    elif not direct:
+        for t in range(n):
+            weights[t] = tableau[s, t] * lengths[t]
     if power != 1.0 and power != 2.0:
-        largest = 0.0  # becomes 1, lest powers overflow
+        largest = 0.0  # becomes 1, so that powers do not overflow
         for t in range(n):
             largest = max(largest, abs(weights[t]))
-        noise = ZERO * length(items, tableau, s, scratch)  # would not be small to a low power
+        noise = ZERO * row_length(tableau, s)  # a low power would make rounding errors large
         for t in range(n):
-            above = abs(weights[t]) > noise * factors[t]
+            above = abs(weights[t]) > noise * lengths[t]
             weights[t] = (abs(weights[t]) / largest) ** power if above else 0.0
     for t in range(n):
-        weight = row[t] * factors[t] if fused else weights[t]
+        weight = tableau[s, t] * lengths[t] if direct else weights[t]
         weights[t] = weight * weight if power == 2.0 else abs(weight)
     blocks = sums.shape[0]
     for b in range(blocks):
@@ -138,10 +278,10 @@ def draw_entering(
     rng: np.random.Generator,
     level: float,
     power: float,
-    items: Items,
-    basis: Basis,
+    items: ExchangeItems,
+    basis: BasisState,
     s: int,
-    scratch: Scratch,
+    scratch: ExchangeScratch,
 ) -> int:
     """Draw t in proportion to P(B - s + t), t = s too, by proposals or from the weights of all.
 
@@ -149,16 +289,13 @@ def draw_entering(
     Proposals that fail say nothing about t, so to give up on them after a while is exact.
     """
     tableau, place = basis.tableau, basis.place
-    n: int = items.alias.shape[0]
-    size = length(items, tableau, s, scratch) if n > 0 else 1.0
-    for _ in range(n):
-        spot = rng.random() * n
-        t = min(int(spot), n - 1)
-        if spot - t >= items.alias[t, 0]:
-            t = int(items.alias[t, 1])
+    tries = items.alias.shape[0]
+    size = row_length(tableau, s) if tries > 0 else 1.0
+    for _ in range(tries):
+        t: int = draw_alias(rng, items.alias)
         if place[t] < 0 or place[t] == s:
-            share = abs(entry(items, tableau, s, t)) / size
-            possible = share > ZERO and items.factors[t] > 0.0
+            share = abs(tableau_entry(items.columns, tableau, s, t)) / size
+            possible = share > ZERO and items.columns.lengths[t] > 0.0
             if possible and rng.random() < raised(share, power):
                 return t
     total = heat_bath_weights(power, items, basis, s, scratch)
@@ -169,33 +306,36 @@ def draw_entering(
 
 
 @inlined
-def enter(items: Items, basis: Basis, s: int, t: int, scratch: Scratch, counts: Integers) -> None:
+def enter(
+    items: ExchangeItems,
+    basis: BasisState,
+    s: int,
+    t: int,
+    scratch: ExchangeScratch,
+    counts: Integers,
+) -> None:
     """Let item t take place s, unless it depends on the other items of the basis."""
     tableau, place, column = basis.tableau, basis.place, scratch.column
     leaving = basis.inside[s]
-    current_column(items, basis, t, column)
+    entering_column(items, tableau, t, column)
     share = share_of(column, s)
     if share <= SMALL * SMALL and basis.age[0] > 0:
-        counts[4] += 1
-        refactorise(items, basis, scratch, counts)
-        current_column(items, basis, t, column)
-        frame_row(basis, s, scratch)
+        counts[TINY_PIVOTS] += 1
+        renew_tableau(items, basis, scratch, counts)
+        entering_column(items, tableau, t, column)
         share = share_of(column, s)
     if share <= ZERO * ZERO:
         return
-    if items.frame.shape[1] > 0 and items.directions.dense.shape[0] > 0:
-        pivot_late(basis, s, t, scratch)
-    else:
-        pivot(items, tableau, s, t, scratch)
+    replace_item(tableau, s, column, t if items.whole else -1, scratch.touched)
     reorder(scratch.ordered, scratch.others, leaving, t)
     basis.inside[s] = t
     basis.outside[-1 - place[t]] = leaving
     place[leaving] = place[t]
     place[t] = s
-    counts[1] += 1
+    counts[ACCEPTED] += 1
     basis.age[0] += 1
     if basis.age[0] >= REFRESH * basis.inside.shape[0]:
-        refactorise(items, basis, scratch, counts)
+        renew_tableau(items, basis, scratch, counts)
 
 
 @inlined
@@ -216,9 +356,9 @@ def walk(
     rng: np.random.Generator,
     rule: int,
     power: float,
-    items: Items,
-    basis: Basis,
-    scratch: Scratch,
+    items: ExchangeItems,
+    basis: BasisState,
+    scratch: ExchangeScratch,
     starts: Integers,
     members: Integers,
     subsets: NDArray[np.int32],
@@ -236,7 +376,7 @@ def walk(
                 s = min(int(spot), r - 1)
                 t = draw_entering(rng, spot - s, power, items, basis, s, scratch)
             else:
-                s, t = propose(rng, rule, power, items, basis)
+                s, t = propose_exchange(rng, rule, power, items, basis)
             if t >= 0 and place[t] < 0:
                 enter(items, basis, s, t, scratch, counts)
             for j in range(sets):
@@ -246,4 +386,4 @@ def walk(
                 tracked[k, j] += present
         for i in range(r):
             subsets[k, i] = ordered[i]
-    counts[0] += subsets.shape[0] * thin
+    counts[STEPS] += subsets.shape[0] * thin

@@ -78,7 +78,7 @@ def guess_normal(
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
     back_transform(W, far, normal)
-    tableau_row(columns, normal, row)
+    tableau_row(columns, normal, row, scratch.touched)
     for j in range(row.shape[0]):
         row[j] = columns.lengths[j] if row[j] > 0.0 else 0.0
     sum_columns(columns, row, normal)
@@ -120,7 +120,7 @@ def crash(
     column, order = scratch.column, scratch.order
     T, basis, reach, lengths = tile.T, tile.basis, tile.reach, columns.lengths
     r, n = basis.shape[0], row.shape[0]
-    tableau_row(columns, normal, row)
+    tableau_row(columns, normal, row, scratch.touched)
     for j in range(n):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
@@ -197,7 +197,7 @@ def chord_end(
     # The only cost is that of alpha, so reduced costs are its row of the tableau.
     for i in range(r):
         weights[i] = T[place, i]
-    tableau_row(columns, weights, row)
+    tableau_row(columns, weights, row, scratch.touched)
     for j in range(n):
         gap[j] = abs(row[j])
         side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0

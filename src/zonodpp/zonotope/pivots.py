@@ -127,7 +127,7 @@ def price(columns: UnitColumns, tile: TileState, c: Floats, scratch: TileScratch
         cost = c[basis[p]]
         for i in range(r):
             multipliers[i] += cost * T[p, i]
-    tableau_row(columns, multipliers, row)
+    tableau_row(columns, multipliers, row, scratch.touched)
     for j in range(row.shape[0]):
         reduced = c[j] - row[j]
         gap[j] = abs(reduced)
@@ -166,7 +166,7 @@ def pivot(tile: TileState, p: int, item: int, scratch: TileScratch) -> None:
     for k in range(column.shape[0]):
         v[k] -= column[k] * speed
     v[p] = speed
-    replace_item(tile.T, p, column, scratch.weights, scratch.touched)
+    replace_item(tile.T, p, column, -1, scratch.touched)
     tile.basis[p] = item
     tile.age[0] += 1 if abs(inverse) < LARGE else REFRESH
 
@@ -207,7 +207,7 @@ def ratios(
         weights[i] = T[p, i]
         size += weights[i] * weights[i]
     least = PIVOT * np.sqrt(size)
-    tableau_row(columns, weights, row)
+    tableau_row(columns, weights, row, scratch.touched)
     for j in range(row.shape[0]):
         drop = upward * side[j] * row[j]
         row[j] = drop
