@@ -365,14 +365,14 @@ def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
     """A matrix made with default_rng(0), as many are, must not supply the costs of a trial run."""
     A = np.random.default_rng(0).normal(size=(3, 150))
     seen = []
-    start = hit_and_run.HitAndRun.start
+    start = hit_and_run.ZonotopeWalk.start
 
     def noted(self, rng, init):
         state = start(self, rng, init)
         seen.append(state["c"][:150])
         return state
 
-    monkeypatch.setattr(hit_and_run.HitAndRun, "start", noted)
+    monkeypatch.setattr(hit_and_run.ZonotopeWalk, "start", noted)
     hit_and_run.prepare(ProjectionDPP(A), preset="paper")
     assert seen
     for c in seen:

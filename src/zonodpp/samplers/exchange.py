@@ -57,7 +57,7 @@ WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbe
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ExchangeWalk:
     """A prepared exchange walk."""
 
     rule: str
@@ -161,7 +161,7 @@ class Exchange:
         return candidates[scratch.owner], scratch.matrix, placed
 
 
-def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = None) -> Exchange:
+def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = None) -> ExchangeWalk:
     """Split the weighted columns into directions and factors; build what t is drawn from."""
     rule = one_of("heat-bath" if rule is None else rule, "rule", RULES)
     r, n, p = target.r, target.n, target.power
@@ -174,7 +174,7 @@ def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = Non
     columns = pad_columns(keep_columns(D, factors, by_rows=whole or sparse), WIDTH)
     alias = alias_table(factors**p) if proposes else np.empty((0, 2))
     items = ExchangeItems(columns, frozen(alias), whole)
-    return Exchange(rule, p, n, r, items, SetTracker.of(track, n))
+    return ExchangeWalk(rule, p, n, r, items, SetTracker.of(track, n))
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:

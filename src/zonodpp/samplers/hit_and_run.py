@@ -21,11 +21,11 @@ from zonodpp.matrices.gram import RankError
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.samplers.walk_line import run_by_walk
+from zonodpp.samplers.walk_line import TALLY, run_by_walk
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import Ellipsoid
 from zonodpp.zonotope.costs import as_costs, unit_costs
-from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.frame import Frame, frame_of
 from zonodpp.zonotope.long_step import FEASIBLE
 from zonodpp.zonotope.pivots import TileState, empty_tile, tile_scratch
 from zonodpp.zonotope.start import (
@@ -39,15 +39,15 @@ from zonodpp.zonotope.start import (
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = TileState._fields
-PILOT_STEPS = 16
-TILES_PER_ITEM = 4
-TILES_PER_ITEM_TRACKED = 32
-LONG_STEP_COST = 2.5
+PILOT_STEPS = 16  # enough for the mean number of tiles to be known to about a fifth
+TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
+TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
+LONG_STEP_COST = 2.5  # time of a pivot of the long-step method, in tiles of the walk (make bench)
 ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to pay
 
 
 @dataclass(frozen=True)
-class HitAndRun:
+class ZonotopeWalk:
     """A prepared zonotope sampler."""
 
     columns: UnitColumns
@@ -119,6 +119,7 @@ class HitAndRun:
             inside=np.empty(sets, np.bool_),
             before=np.empty(sets, np.bool_),
             share=np.empty(sets),
+            tally=np.empty(TALLY),
         )
         watch = Watch(self.tracker.starts, self.tracker.items, watched)
         progress = np.zeros(2, np.int64)
@@ -167,7 +168,7 @@ def prepare(
     c: Any = None,
     preset: str | None = None,
     reflect: bool | None = None,
-) -> HitAndRun:
+) -> ZonotopeWalk:
     """Check the options and choose what they leave open.
 
     Parameters
@@ -208,29 +209,15 @@ def prepare(
     if reflect is None:
         plain = line == "gibbs" and tiling == "fresh" and window is None
         reflect = plain and tracker.size > 0
-    elif as_flag(reflect, "reflect") and tiling == "fixed":
-        raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
-    elif reflect and window == np.inf:
-        raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
+    elif as_flag(reflect, "reflect"):
+        _check_reflection(tiling, window)
 
     q = np.ones(target.n) if target.weights is None else target.weights
     s = np.sqrt(q) if base_measure == "sqrt" else q
-    try:
-        frame = frame_of(target.A, s)
-    except RankError as error:
-        raise ValueError(
-            f"with base_measure={base_measure!r} the columns of the zonotope differ so much in "
-            f"length that their numerical rank is {error.rank}, not r = {target.r}; use the other "
-            "base_measure, or method='exact'"
-        ) from None
+    frame = _frame(target, s, base_measure)
     costs = None if c is None else unit_costs(as_costs(c, target.n), frame.columns)
     columns = pad_columns(frame.columns, VECTOR)
-    unit = 0  # directions are in units of 2**unit
-    if directions == "whitened":
-        factor = np.linalg.inv(frame.whitener)
-    else:
-        unit = int(frame.heights.min())
-        factor = np.ldexp(frame.W, unit - frame.heights)
+    factor, unit = _direction_factor(frame, directions)
     mass, level = _masses(columns, q, s, target.power)
     rule = Rule(
         factor=frozen(np.tril(factor)),
@@ -245,13 +232,7 @@ def prepare(
         reflect=bool(reflect),
         metric=frozen(factor @ factor.T),
     )
-    sampler = HitAndRun(
-        columns,
-        rule,
-        frame.ellipsoid,
-        costs,
-        tracker,
-    )
+    sampler = ZonotopeWalk(columns, rule, frame.ellipsoid, costs, tracker)
     if window is not None:
         if window != np.inf:
             window = as_positive(window, "window")
@@ -259,6 +240,34 @@ def prepare(
     if line == "metropolis" and tiling == "fixed":
         return replace(sampler, rule=rule._replace(long_steps=long_steps_are_cheaper(sampler)))
     return replace(sampler, rule=rule._replace(window=default_window(sampler)))
+
+
+def _check_reflection(tiling: str, window: float | None) -> None:
+    """Refuse options with which a reflected walk would carry a point, or would not end."""
+    if tiling == "fixed":
+        raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
+    if window == np.inf:
+        raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
+
+
+def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
+    """Return the zonotope of the columns s_j a_j, or raise an error that names the option."""
+    try:
+        return frame_of(target.A, s)
+    except RankError as error:
+        raise ValueError(
+            f"with base_measure={base_measure!r} the columns of the zonotope differ so much in "
+            f"length that their numerical rank is {error.rank}, not r = {target.r}; use the other "
+            "base_measure, or method='exact'"
+        ) from None
+
+
+def _direction_factor(frame: Frame, directions: str) -> tuple[Floats, int]:
+    """Return the matrix F and the exponent k such that directions are 2**k F z, z on the sphere."""
+    if directions == "whitened":
+        return np.asarray(np.linalg.inv(frame.whitener)), 0
+    unit = int(frame.heights.min())
+    return np.ldexp(frame.W, unit - frame.heights), unit
 
 
 def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[Floats, Integers]:
@@ -275,7 +284,7 @@ def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[F
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
 
 
-def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
+def long_steps_are_cheaper(sampler: ZonotopeWalk) -> bool:
     """Choose between walk and long steps for whole chords, by what a pilot run counts.
 
     A pivot of the long-step method costs about LONG_STEP_COST tiles of the walk: the same row of
@@ -295,7 +304,7 @@ def long_steps_are_cheaper(sampler: HitAndRun) -> bool:
     return True
 
 
-def default_window(sampler: HitAndRun) -> float:
+def default_window(sampler: ZonotopeWalk) -> float:
     """Choose the window in which a step crosses about TILES_PER_ITEM * r tiles.
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
@@ -317,13 +326,13 @@ def default_window(sampler: HitAndRun) -> float:
         window *= 2.0
 
 
-def _unit_window(sampler: HitAndRun) -> float:
+def _unit_window(sampler: ZonotopeWalk) -> float:
     """Half a unit of whitened length, in units of the directions."""
     reach = sampler.ellipsoid.whitener @ sampler.rule.factor
     return 0.5 / float(np.sqrt(np.mean(np.einsum("ij,ij->j", reach, reach))))
 
 
-def _pilot(sampler: HitAndRun, **changes: Any) -> float:
+def _pilot(sampler: ZonotopeWalk, **changes: Any) -> float:
     """Count tiles (or pivots) for each step of a short run with a seed of its own.
 
     Counts, not seconds: the same options mean the same draws on every machine.

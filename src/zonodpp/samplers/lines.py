@@ -68,6 +68,7 @@ class Work(NamedTuple):
     inside: NDArray[np.bool_]  # which tracked sets are in the tile
     before: NDArray[np.bool_]  # which were at the start of the step
     share: Floats  # (sets,) the chance of each set in this step
+    tally: Floats  # (TALLY,) sums over the tiles of a line, see `walk_line`
 
 
 @spliced
