@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks import SEED
 from benchmarks.limits import Count
 from zonodpp._jit import VECTOR, jit, lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import (
     UnitColumns,
     basis_matrix,
@@ -23,7 +24,6 @@ from zonodpp.basis.columns import (
     unit_columns,
 )
 from zonodpp.basis.inverse import replace_item
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers import exact, exchange
 from zonodpp.samplers.exchange_walk import (
     BasisState,

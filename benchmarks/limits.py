@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import Job, Row, interleaved, measured
 from zonodpp._jit import jit
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 LEVELS = {"L1": 16_384, "L2": 262_144}  # bytes of data by which each level is measured
 FITS = 28_672  # bytes up to which data is taken to stay in L1, scratch beside it

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.matrices.gram import factorise
 
 TOLERANCE = 1e-10  # of bounds and rows; HiGHS allows no smaller one

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from paper.verdicts import Verdict
+from zonodpp._types import Floats
 from zonodpp.geometry import Zonotope
-from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from paper.verdicts import Verdict
+from zonodpp._types import Floats
 from zonodpp.datasets import mnist_ones
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Floats
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

@@ -12,9 +12,9 @@ import numpy as np
 from paper.algorithm5 import GlpkOracle, hit_and_run
 from paper.spanning_trees_figures import figures
 from paper.spanning_trees_verdicts import verdicts
+from zonodpp._types import Floats
 from zonodpp.diagnostics import psrf_evolution
 from zonodpp.geometry import Zonotope
-from zonodpp.matrices.columns import Floats
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samples import Samples
 from zonodpp.sampling import sample

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paper.verdicts import Verdict
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 NEW, OLD = "Algorithm 5", "Algorithm 1"
 SETTLED = 1.1  # the usual mark for the upper limit of the PSRF

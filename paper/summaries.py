@@ -12,12 +12,12 @@ import numpy as np
 from paper.summaries_figures import figures
 from paper.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp import datasets
+from zonodpp._types import Floats, Integers
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences, words
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf
 from zonodpp.features.similarity import unit_rows
 from zonodpp.geometry import Zonotope
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samples import Samples
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP

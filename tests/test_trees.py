@@ -190,7 +190,7 @@ def test_a_long_walk_says_what_it_expects_and_goes_on(monkeypatch, algorithm):
     np.testing.assert_array_equal(plain.stats["steps"], long.stats["steps"])
 
 
-class ForgetsTheTree(trees.Trees):
+class ForgetsTheTree(trees.TreeDraws):
     """A broken twin that begins a tree anew when a call ends within it."""
 
     def advance(self, state, *arguments):
@@ -199,7 +199,7 @@ class ForgetsTheTree(trees.Trees):
         return made
 
 
-class ForgetsTheNode(trees.Trees):
+class ForgetsTheNode(trees.TreeDraws):
     """A broken twin that goes on from the node where the present path began."""
 
     def advance(self, state, *arguments):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 
 class Table(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 
 def listed(names: Sequence[Any], most: int = 8) -> str:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import as_count, as_positive, check_finite
-from zonodpp.matrices.columns import Floats, Integers
 
 FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
 

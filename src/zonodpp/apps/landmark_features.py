@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 
 from zonodpp._jit import jit
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.matrices.gram import triangle
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block

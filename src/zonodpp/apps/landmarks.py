@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats, Integers
 from zonodpp.apps.landmark_features import (
     Features,
     Moments,
@@ -19,7 +20,6 @@ from zonodpp.apps.landmark_features import (
     simplex_features,
 )
 from zonodpp.inputs import as_count, as_positive, one_of
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.methods import METHODS
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP

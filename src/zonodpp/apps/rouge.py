@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._jit import jit
+from zonodpp._types import Floats, Integers
 from zonodpp.apps.sentences import words
-from zonodpp.matrices.columns import Floats, Integers
 
 Bits = NDArray[np.uint64]
 BLOCK = 256  # draws that stay in the processor's cache while they meet all candidates

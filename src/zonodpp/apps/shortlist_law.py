@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 from scipy.spatial.distance import cdist
 
+from zonodpp._types import Floats, Integers
 from zonodpp.apps.landmark_features import kernel_features
 from zonodpp.features.similarity import unit_rows
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.targets import ProjectionDPP
 
 _GAP = 40.0  # difference of log scales at which the odds of two items are below 1e-34

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp._types import Floats, Integers
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
 from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import as_count, as_matrix, check_finite, one_of, spawn
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 

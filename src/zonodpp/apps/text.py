@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
+from zonodpp._types import Floats
 from zonodpp.apps.sentences import read_language, words
 from zonodpp.features.similarity import unit_rows
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Floats
 
 NAMES = (
     "characters",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import inlined, jit
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 
 @inlined

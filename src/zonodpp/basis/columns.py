@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._jit import inlined
-from zonodpp.matrices.columns import Columns, Floats, Integers, columns_of, frozen
+from zonodpp._types import Floats, Integers
+from zonodpp.matrices.columns import Columns, columns_of, frozen
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps

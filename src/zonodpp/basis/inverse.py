@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column
-from zonodpp.matrices.columns import Floats, Integers
 
 
 class InverseScratch(NamedTuple):

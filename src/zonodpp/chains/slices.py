@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonodpp._types import Floats
 from zonodpp.inputs import physical_memory
-from zonodpp.matrices.columns import Floats
 from zonodpp.samplers import Sampler, State
 
 BLOCK = 0.01  # seconds aimed at for one call of compiled code

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonodpp._types import Floats
 from zonodpp.chains.slices import Chain, Plan, Store, advance
-from zonodpp.matrices.columns import Floats, refreeze
+from zonodpp.matrices.columns import refreeze
 from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._types import Floats
 from zonodpp.archives import check_size
 from zonodpp.cli.messages import quoted
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Floats
 
 
 def read_matrix_market(lines: Iterator[str], held: int) -> Any:

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._types import Floats
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, bandwidth, block_function
 from zonodpp.inputs import as_count, as_matrix, check_finite, spawn
-from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.spectrum import NotPositiveError
 
 DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
 EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
 
 
-class Kernel(NamedTuple):
+class KernelColumns(NamedTuple):
     """A kernel as a factorisation reads it: its diagonal, and one column at a time."""
 
     diagonal: Floats
@@ -68,8 +68,8 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    found = read_kernel(X, kernel, gamma)
-    return factorise(found, rank, tol, lambda left: int(np.argmax(left)))
+    found = kernel_columns(X, kernel, gamma)
+    return partial_factor(found, rank, tol, lambda left: int(np.argmax(left)))
 
 
 def rp_cholesky(
@@ -108,14 +108,14 @@ def rp_cholesky(
     def draw(left: Floats) -> int:
         return int(generator.choice(left.size, p=left / left.sum()))
 
-    return factorise(read_kernel(X, kernel, gamma), rank, tol, draw)
+    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol, draw)
 
 
-def read_kernel(X: Any, kernel: KernelLike, gamma: float | None) -> Kernel:
+def kernel_columns(X: Any, kernel: KernelLike, gamma: float | None) -> KernelColumns:
     """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
         K, precision = as_kernel(X, "K")
-        return Kernel(np.diagonal(K), lambda j: K[:, j], precision)
+        return KernelColumns(np.diagonal(K), lambda j: K[:, j], precision)
     rows = as_matrix(X, "X")
     check_finite(rows, "X")
     rows = rows.tocsr() if sp.issparse(rows) else rows
@@ -128,11 +128,11 @@ def read_kernel(X: Any, kernel: KernelLike, gamma: float | None) -> Kernel:
         if values.dtype == np.float32:
             precision = float(np.finfo(np.float32).eps)
         diagonal[start : start + DIAGONAL_BLOCK] = np.diagonal(values)
-    return Kernel(diagonal, lambda j: block(rows, rows[j : j + 1])[:, 0], precision)
+    return KernelColumns(diagonal, lambda j: block(rows, rows[j : j + 1])[:, 0], precision)
 
 
-def factorise(
-    kernel: Kernel, rank: int | None, tol: float, choose: Callable[[Floats], int]
+def partial_factor(
+    kernel: KernelColumns, rank: int | None, tol: float, choose: Callable[[Floats], int]
 ) -> Floats:
     """Factorise with the pivots that ``choose`` picks from what is left of the diagonal.
 
@@ -173,7 +173,7 @@ def factorise(
     return np.ascontiguousarray((F[:t] * root).T)
 
 
-def _not_positive(kernel: Kernel) -> ValueError:
+def _not_positive(kernel: KernelColumns) -> ValueError:
     n = kernel.diagonal.size
     if n > EXPLAIN:
         return ValueError(

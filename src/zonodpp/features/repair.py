@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from zonodpp._types import Floats
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.kernel import read_kernel
 from zonodpp.matrices.spectrum import NotPositiveError
 

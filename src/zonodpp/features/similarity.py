@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist
 
 from zonodpp._optional import optional
+from zonodpp._types import Floats
 from zonodpp.inputs import as_matrix, as_positive, check_finite
-from zonodpp.matrices.columns import Floats
 
 KernelLike = str | Callable[[Any, Any], Any]
 BUILT_IN = ("linear", "cosine", "rbf", "laplacian")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._jit import lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
     UnitColumns,
@@ -20,7 +21,6 @@ from zonodpp.basis.columns import (
 )
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
 from zonodpp.inputs import as_count, as_matrix, check_finite
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import DenseGram, RankError, factorise
 from zonodpp.samplers import exact
 from zonodpp.targets import ProjectionDPP

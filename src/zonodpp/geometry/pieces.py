@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 
 
 class Tile(NamedTuple):

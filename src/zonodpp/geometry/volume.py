@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import unit_vectors
 from zonodpp.geometry.annealing import Annealed, lewis_position, log_mean, read_columns
 from zonodpp.inputs import as_count, as_positive, spawn
-from zonodpp.matrices.columns import Floats, Integers
 
 MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.geometry.pieces import Tile, Walk
 from zonodpp.geometry.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
 from zonodpp.inputs import as_count, check_finite, one_of, spawn
-from zonodpp.matrices.columns import Floats
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import solve_chord

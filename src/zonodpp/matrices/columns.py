@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from zonodpp._types import Floats, Integers
 
 
 class Columns(NamedTuple):

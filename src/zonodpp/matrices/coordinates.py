@@ -21,8 +21,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import check_finite
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import DenseGram, RankError, column_chunks, factorise, well_conditioned
 from zonodpp.matrices.products import accurate_product
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 DIGITS = 53  # bits of a floating-point number
 

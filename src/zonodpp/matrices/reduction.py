@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from zonodpp._types import Floats
 from zonodpp.inputs import as_count, as_positive, check_finite, spawn
-from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.gram import triangle
 
 

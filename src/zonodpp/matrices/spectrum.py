@@ -13,8 +13,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
+from zonodpp._types import Floats
 from zonodpp.inputs import check_finite
-from zonodpp.matrices.columns import Floats
 from zonodpp.matrices.gram import factorise, triangle
 
 EPS = float(np.finfo(float).eps)

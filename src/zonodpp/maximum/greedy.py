@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 
 STALE = 1e-6  # of its last sound value: below, a difference has lost too many digits
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.maximum.greedy import STALE, Items, Span
 
 TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles

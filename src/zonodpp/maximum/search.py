@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import as_count, as_matrix, check_finite
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.maximum.greedy import items_of, pick_greedily, require_rank
 from zonodpp.maximum.local_search import climb, factor_of

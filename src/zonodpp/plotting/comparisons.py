@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats, Integers
 from zonodpp.diagnostics import psrf_evolution, relative_error
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.plotting.curves import Look, draw_errors, draw_psrf
 from zonodpp.plotting.style import (
     INK,

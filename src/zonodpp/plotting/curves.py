@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.diagnostics import deciles
-from zonodpp.matrices.columns import Floats
 
 ROUNDING = 1e-9  # errors below this are those of floating-point numbers
 

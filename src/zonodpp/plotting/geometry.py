@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.geometry import Tile, Zonotope
 from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import Floats
 from zonodpp.plotting.style import INK, axes_for, shades
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.inputs import as_count, one_of
-from zonodpp.matrices.columns import Floats
 from zonodpp.plotting.style import (
     INK,
     POINTS,

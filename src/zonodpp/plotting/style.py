@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 INK = "0.15"
 POINTS = 400  # of a curve: more could not be told apart

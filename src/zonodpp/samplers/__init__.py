@@ -35,7 +35,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 State = dict[str, NDArray[Any]]
 

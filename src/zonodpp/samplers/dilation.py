@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 from zonodpp.samplers import Sampler, State
 
 

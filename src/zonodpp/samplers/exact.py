@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR, jit
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Columns, Floats, Integers, frozen
+from zonodpp.matrices.columns import Columns, frozen
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.tracking import SetTracker
@@ -32,11 +33,11 @@ from zonodpp.targets import VolumeSampling
 
 PATIENCE, STUCK = 1000, -1
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-_prepared: WeakKeyDictionary[VolumeSampling, Exact] = WeakKeyDictionary()
+_prepared: WeakKeyDictionary[VolumeSampling, ExactDraws] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactDraws:
     """A prepared exact sampler."""
 
     algorithm: str
@@ -109,7 +110,9 @@ class Exact:
         need_between(state["head"], 0, BATCH, "the first pending item")
 
 
-def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection") -> Exact:
+def prepare(
+    target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection"
+) -> ExactDraws:
     """Do what draws share, or take it from an earlier call with the same target."""
     one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
     if target.power != 2:
@@ -123,14 +126,14 @@ def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "reje
     return replace(_prepared[target], algorithm=algorithm, tracker=tracker)
 
 
-def _set_up(target: VolumeSampling) -> Exact:
+def _set_up(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
     W, where = target.whitening.W, target.coordinates
     lengths = np.empty(target.n)
     for span, chunk in column_chunks(where.matrix, None):
         lengths[span] = where.gram.diagonal(chunk)
     leverages = lengths if where.scale is None else lengths * where.scale**2
-    return Exact(
+    return ExactDraws(
         "rejection",
         target.columns,
         frozen(W),

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, invert, replace_item, share_of
-from zonodpp.matrices.columns import Floats, Integers
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = ("steps", "accepted", "refactorisations", "drifts", "tiny pivots")

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, matrix_of, pad_columns
 from zonodpp.inputs import as_flag, as_items, as_positive, one_of, spawn
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.gram import RankError
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import lean, spliced
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
     HUGE,

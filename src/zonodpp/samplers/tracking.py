@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import jit
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.targets.target import Target
 
 

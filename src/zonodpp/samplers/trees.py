@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, jit
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.alias import alias_table
 from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_cost import (
@@ -42,10 +43,10 @@ from zonodpp.targets.blocks import Blocks, Indices
 from zonodpp.targets.family import VolumeSampling
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
-START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `Trees.start`
+START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `TreeDraws.start`
 
 
-class Walk(NamedTuple):
+class TreeWalk(NamedTuple):
     """A graph's blocks, and what a step of the walk needs to choose among a node's edges.
 
     Cell k, one of node v's, leads along itself with probability ``share[k]`` and along
@@ -59,11 +60,11 @@ class Walk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trees:
+class TreeDraws:
     """A prepared sampler of spanning trees."""
 
     algorithm: str
-    walk: Walk
+    walk: TreeWalk
     weights: Floats  # of the edges of all blocks
     steps: float  # expected for a tree; NaN if that is not known
     n: int
@@ -140,7 +141,7 @@ class Trees:
         )
 
 
-def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wilson") -> Trees:
+def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wilson") -> TreeDraws:
     """Cut the graph into blocks, choose their roots, and build the tables that steps are drawn by.
 
     Raises
@@ -168,14 +169,14 @@ def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wils
         heaviest = np.maximum.reduceat(weights, blocks.indptr[:-1])
         even = weights / np.repeat(heaviest, np.diff(blocks.indptr))
         share, other = alias_tables(blocks.indptr, even)
-    walk = Walk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
+    walk = TreeWalk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
     tracker = SetTracker.of(track, target.n)
-    return Trees(algorithm, walk, frozen(weights), steps, target.n, tracker)
+    return TreeDraws(algorithm, walk, frozen(weights), steps, target.n, tracker)
 
 
 @jit
 def alias_tables(indptr: Indices, weights: Floats) -> tuple[Floats, Indices]:
-    """Build one alias table for each node: see `Walk`."""
+    """Build one alias table for each node: see `TreeWalk`."""
     share = np.empty(weights.shape[0])
     other = np.empty(weights.shape[0], np.int32)
     for v in range(indptr.shape[0] - 1):
@@ -241,7 +242,7 @@ def write_edges(
 @jit
 def draw_by_wilson(
     rng: np.random.Generator,
-    walk: Walk,
+    walk: TreeWalk,
     n: int,
     limit: int,
     subsets: NDArray[np.int32],
@@ -287,7 +288,7 @@ def draw_by_wilson(
 @jit
 def draw_by_aldous_broder(
     rng: np.random.Generator,
-    walk: Walk,
+    walk: TreeWalk,
     n: int,
     limit: int,
     subsets: NDArray[np.int32],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.samplers.lines import draw_direction
 from zonodpp.zonotope.chord import Ellipsoid, chord_ends
 from zonodpp.zonotope.frame import Frame

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import dijkstra
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.targets.blocks import Blocks, Indices, blocks_of
 from zonodpp.targets.family import LARGE_GRAPH, VolumeSampling
 from zonodpp.targets.network import Network

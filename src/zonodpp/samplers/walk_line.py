@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, lean, spliced
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.samplers.lines import (
     ACCEPTED,
     HUGE,

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp._types import Floats, Integers
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.gram import column_chunks
 from zonodpp.targets.graphs import Graph, count_components
 from zonodpp.targets.labels import Naming

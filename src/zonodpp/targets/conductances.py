@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import jit
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.targets.dissection import Dissection
 
 PANEL = 32  # nodes removed together, so that the rest of the network is read once for all of them

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from zonodpp.matrices.columns import Floats, Integers
+from zonodpp._types import Floats, Integers
 from zonodpp.targets.graphs import Graph
 
 

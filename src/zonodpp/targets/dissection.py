@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import jit
-from zonodpp.matrices.columns import Integers
+from zonodpp._types import Integers
 
 LEAF = 24  # nodes of a part that is not cut further; 16 to 32 took the least time on grids
 

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.inputs import as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
-from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.kernel import precision, read_kernel
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.projection import ProjectionDPP

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.inputs import (
     NonFiniteError,
     as_matrix,
@@ -17,7 +18,7 @@ from zonodpp.inputs import (
     as_weights,
     is_dataframe,
 )
-from zonodpp.matrices.columns import Columns, Floats, columns_of
+from zonodpp.matrices.columns import Columns, columns_of
 from zonodpp.matrices.coordinates import Coordinates, coordinates_of
 from zonodpp.matrices.gram import DenseGram, RankError, column_chunks
 from zonodpp.targets.conditioning import (

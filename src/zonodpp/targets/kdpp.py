@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._types import Floats
 from zonodpp.inputs import as_count, as_matrix, is_dataframe
 from zonodpp.matrices import spectrum
-from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.kernel import precision, read_kernel
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError

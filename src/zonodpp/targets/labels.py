@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from zonodpp._types import Integers
 from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import Integers
 
 SHOWN = 5  # labels or items quoted in a message
 

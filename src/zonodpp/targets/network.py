@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import physical_memory
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.targets.blocks import link_nodes
 from zonodpp.targets.conductances import (
     WIDE,
@@ -32,7 +33,7 @@ FEW_EDGES = 64  # single edges up to which one elimination for them is cheaper t
 NONE = np.empty(0, np.int64)
 
 
-class Plan(NamedTuple):
+class Elimination(NamedTuple):
     """An elimination that is ready to run: parts of the graph, and pairs sorted by their parts."""
 
     parts: Dissection
@@ -163,7 +164,7 @@ class Network:
         M: Floats = inner_network(0, *plan[:3], weights, plan.room, store, place)
         return M
 
-    def _plan(self, low: Integers, high: Integers, top: Integers) -> Plan:
+    def _plan(self, low: Integers, high: Integers, top: Integers) -> Elimination:
         indptr, neighbour, _ = link_nodes(self.nodes, frozen(low, np.int64), frozen(high, np.int64))
         parts = dissect(indptr, neighbour, top)
         owner = np.maximum(parts.owner[low], parts.owner[high])
@@ -172,11 +173,11 @@ class Network:
         outer = np.diff(parts.start)
         room = np.concatenate([[0], np.cumsum(outer**2)])
         work = (parts.last - parts.first + outer).astype(float) ** 3
-        plan = Plan(parts, edges, np.column_stack([low, high])[order], room, order, work)
+        plan = Elimination(parts, edges, np.column_stack([low, high])[order], room, order, work)
         self._announce(plan)
         return plan
 
-    def _announce(self, plan: Plan) -> None:
+    def _announce(self, plan: Elimination) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
         size, seconds = 8 * int(plan.room[-1]), plan.work.sum() / PACE
         way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
@@ -193,7 +194,7 @@ class Network:
                 stacklevel=5,
             )
 
-    def _inside(self, plan: Plan, weights: Floats, first: int) -> tuple[Floats, float]:
+    def _inside(self, plan: Elimination, weights: Floats, first: int) -> tuple[Floats, float]:
         """Reduce all parts from the first on; return what they leave and the sum of log d."""
         store = np.empty(plan.room[-1])
         log_sum = 0.0
@@ -203,7 +204,7 @@ class Network:
             log_sum += reduce_inside(span, *plan[:3], weights, plan.room, store, place, self.wide)
         return store, log_sum
 
-    def _effective(self, plan: Plan, weights: Floats) -> Floats:
+    def _effective(self, plan: Elimination, weights: Floats) -> Floats:
         """Return the effective conductances of all pairs."""
         store, _ = self._inside(plan, weights, 0)
         result = np.empty(weights.size)

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonodpp._types import Floats, Integers
 from zonodpp.inputs import as_items
 from zonodpp.matrices import spectrum
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.spectrum import Spectrum
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
 from zonodpp.targets.target import Target
@@ -148,7 +149,7 @@ class SpectralTarget(Target):
         condition = Condition.of(include, exclude, self._naming)
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
-        sure, phi = eliminate(self.sure, self.phi, condition)
+        sure, phi = condition_kernel(self.sure, self.phi, condition)
         if not sure.shape[1] and not phi.any():
             raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
@@ -199,7 +200,7 @@ def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
 
 
-def eliminate(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
+def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
     """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
 
     Included items use up directions, infinite ones first, and leave to all others what lies

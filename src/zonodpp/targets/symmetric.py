@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import jit
-from zonodpp.matrices.columns import Floats
+from zonodpp._types import Floats
 
 
 def logistic(logs: Floats) -> Floats:

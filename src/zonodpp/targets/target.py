@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from zonodpp.targets.labels import Naming
 
 if TYPE_CHECKING:
-    from zonodpp.matrices.columns import Floats, Integers
+    from zonodpp._types import Floats, Integers
     from zonodpp.targets.graphs import Graph
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, lean, spliced
+from zonodpp._types import Floats
 from zonodpp.basis.columns import (
     UnitColumns,
     matrix_of,
@@ -19,7 +20,7 @@ from zonodpp.basis.columns import (
     tableau_column,
     tableau_row,
 )
-from zonodpp.matrices.columns import Floats, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.zonotope.long_step import locate, settle
 from zonodpp.zonotope.pivots import TileScratch, TileState, first_minimum, pivot
 

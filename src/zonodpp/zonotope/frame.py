@@ -13,8 +13,9 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, basis_matrix, rounding_of, unit_columns
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.matrices.gram import column_chunks, factorise
 from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean, spliced
+from zonodpp._types import Floats
 from zonodpp.basis.columns import UnitColumns, add_column, sum_columns, tableau_column
-from zonodpp.matrices.columns import Floats
 from zonodpp.zonotope.pivots import TileScratch, TileState, first_minimum, pivot, ratios
 
 FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of the longest column

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonodpp._jit import inlined, spliced
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
-from zonodpp.matrices.columns import Floats, Integers
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 REFRESH = 1000  # pivots after which T is computed anew, which costs as much as about r pivots

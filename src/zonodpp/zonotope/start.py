@@ -10,9 +10,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._jit import lean
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
 from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import Floats, Integers, frozen
+from zonodpp.matrices.columns import frozen
 from zonodpp.zonotope.long_step import FEASIBLE, OUTSIDE, locate, settle
 from zonodpp.zonotope.pivots import (
     TileScratch,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import lean, spliced
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.matrices.columns import Floats, Integers
 from zonodpp.zonotope.pivots import (
     REFRESH,
     TileScratch,

@@ -1,0 +1,9 @@
+"""Types of arrays and of arguments, named once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]

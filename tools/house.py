@@ -1,0 +1,227 @@
+"""Measure the source tree: sizes, layers of imports, names, and the complexity of functions.
+
+Usage: python tools/house.py [--top N]
+
+A line of code is a line that holds part of a statement: blank lines, comments and docstrings do not
+count. A room is a folder or a file of the package. Layers are read from the table in
+docs/architecture.md, lowest first; a room may import rooms of the layers below its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "zonodpp"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+SKIPPED = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler)
+
+
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax tree of every module by its dotted name."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = ["zonodpp", *path.relative_to(SOURCE).with_suffix("").parts]
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a module."""
+    path = SOURCE.joinpath(*name.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def code_lines(name: str, tree: ast.Module) -> int:
+    """Count the lines of a module that hold code."""
+    text = path_of(name).read_text(encoding="utf-8")
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SKIPPED:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
+def room_of(name: str) -> str:
+    """Return the part of the package that a module belongs to: a folder or a file of the root."""
+    return name.split(".")[1] if "." in name else "zonodpp"
+
+
+def imports(name: str, tree: ast.Module, known: set[str]) -> set[str]:
+    """Return the modules of the package that this one imports; those for type checkers are not."""
+    found = set()
+    for node in _statements(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inside & known or {node.module}
+    return (found & known) - {name, "zonodpp"}
+
+
+def _statements(tree: ast.AST) -> list[ast.stmt]:
+    """Return the import statements, also those inside functions."""
+    found: list[ast.stmt] = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        else:
+            found.extend(_statements(node))
+    return found
+
+
+def rooms_of(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return which rooms import which others."""
+    rooms: dict[str, set[str]] = defaultdict(set)
+    for name, others in graph.items():
+        rooms[room_of(name)] |= {room_of(other) for other in others} - {room_of(name)}
+    return rooms
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of nodes that reach each other."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(node: str, edges: dict[str, set[str]], out: list[str]) -> None:
+        seen.add(node)
+        for other in sorted(edges.get(node, ())):
+            if other not in seen:
+                visit(other, edges, out)
+        out.append(node)
+
+    for node in sorted(graph):
+        if node not in seen:
+            visit(node, graph, order)
+    reverse: dict[str, set[str]] = defaultdict(set)
+    for node, others in graph.items():
+        for other in others:
+            reverse[other].add(node)
+    seen.clear()
+    groups = []
+    for node in reversed(order):
+        if node not in seen:
+            group: list[str] = []
+            visit(node, reverse, group)
+            if len(group) > 1:
+                groups.append(sorted(group))
+    return groups
+
+
+def layers() -> dict[str, int]:
+    """Read the layers of the architecture page: a table whose first column is a number."""
+    found = {}
+    for line in ARCHITECTURE.read_text(encoding="utf-8").splitlines():
+        row = re.match(r"\|\s*(\d+)\s*\|([^|]*)\|", line)
+        if row:
+            for room in re.findall(r"`([\w]+)", row[2]):
+                found[room] = int(row[1])
+    return found
+
+
+def against_layers(rooms: dict[str, set[str]]) -> list[str]:
+    """Return the imports that do not point to a lower layer."""
+    layer = layers()
+    return [
+        f"{room} imports {other}"
+        for room, others in sorted(rooms.items())
+        for other in sorted(others)
+        if layer[other] >= layer[room]
+    ]
+
+
+def complexity(function: ast.AST) -> int:
+    """Count the independent paths through a function (McCabe)."""
+    count = 1
+    for node in ast.walk(function):
+        if isinstance(node, BRANCHES):
+            count += 1
+        elif isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            count += 1 + len(node.ifs)
+    return count
+
+
+def functions(trees: dict[str, ast.Module]) -> list[tuple[int, int, str]]:
+    """Return complexity, number of lines and name of every function."""
+    return [
+        (complexity(node), (node.end_lineno or 0) - node.lineno + 1, f"{name}.{node.name}")
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+
+def duplicate_names(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """Return the classes and functions of modules that share their name with another one."""
+    homes = defaultdict(list)
+    for name, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                homes[node.name].append(name)
+    return {name: where for name, where in sorted(homes.items()) if len(where) > 1}
+
+
+def main() -> None:
+    """Print the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--top", type=int, default=8, help="rows of each list")
+    top = parser.parse_args().top
+    trees = modules()
+    sizes: dict[str, int] = defaultdict(int)
+    files: dict[str, int] = defaultdict(int)
+    typed_any = 0
+    for name, tree in trees.items():
+        sizes[room_of(name)] += code_lines(name, tree)
+        files[room_of(name)] += 1
+        typed_any += len(re.findall(r".*\bAny\b.*", path_of(name).read_text(encoding="utf-8")))
+    print(f"{'lines of code':<24}{sum(sizes.values()):>7,} in {len(trees)} files")
+    for room, size in sorted(sizes.items(), key=lambda item: -item[1]):
+        print(f"  {room:<22}{size:>7,} in {files[room]}")
+    print(f"lines that name Any     {typed_any:>7}")
+    known = set(trees)
+    graph = {name: imports(name, tree, known) for name, tree in trees.items()}
+    rooms = rooms_of(graph)
+    print("imports between rooms")
+    for room, others in sorted(rooms.items()):
+        print(f"  {room:<22}{', '.join(sorted(others)) or '-'}")
+    print(f"cycles of modules: {cycles(graph) or 'none'}")
+    print(f"imports against the layers: {against_layers(rooms) or 'none'}")
+    print("duplicate names")
+    for name, where in list(duplicate_names(trees).items())[: 4 * top]:
+        print(f"  {name:<22}{', '.join(w.removeprefix('zonodpp.') for w in where)}")
+    every = functions(trees)
+    print("most complex functions")
+    for count, lines, name in sorted(every, reverse=True)[:top]:
+        print(f"  {count:>3} {name} ({lines} lines)")
+    print("longest functions")
+    for lines, count, name in sorted(((f[1], f[0], f[2]) for f in every), reverse=True)[:top]:
+        print(f"  {lines:>3} {name} (complexity {count})")
+
+
+if __name__ == "__main__":
+    main()
