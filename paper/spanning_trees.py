@@ -279,7 +279,7 @@ def _presence(samples: Samples, chain: int, sets: list[list[int]], only: int | N
         found = samples.tracked[chain]
         return np.asarray(found if only is None else found[:, only])
     wanted = sets if only is None else [sets[only]]
-    presence = np.empty((samples.subsets.shape[1], len(wanted)))
+    presence = np.zeros((samples.subsets.shape[1], len(wanted)))
     SetTracker.of(wanted, samples.target.n).fill(samples.subsets[chain], presence)
     return presence if only is None else presence[:, 0]
 

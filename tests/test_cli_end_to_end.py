@@ -112,7 +112,12 @@ def test_ctrl_c_keeps_the_draws(folder):
     words = ["sample", "foods.csv", "--id", "food", "--method", "exchange", "--seconds", "60"]
     words += ["--seed", "1", "--thin", "100", "--checkpoint", "run.checkpoint", "--json"]
     running = subprocess.Popen(
-        [COMMAND, *words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [COMMAND, *words],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A process that was started in the background ignores SIGINT, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 60
     while not os.path.exists("run.checkpoint") and time.monotonic() < deadline:

@@ -187,7 +187,6 @@ SAMPLING = {
         lambda: sample(TARGET, 1, method="mcmc"),
         ["method must be one of 'auto', 'exact'", "got 'mcmc'"],
     ),
-    "no method": (lambda: sample(TARGET, 1, method=None), ["method must be one of", "got None"]),
     "unknown algorithm": (
         lambda: sample(TARGET, 1, method="exact", algorithm="qr"),
         ["algorithm must be one of 'rejection', 'chain-rule'", "got 'qr'"],
@@ -209,6 +208,7 @@ SAMPLING = {
 }
 
 TYPES = {
+    "no method": (lambda: sample(TARGET, 1, method=None), ["method must be one of", "got None"]),
     "text": (lambda: ProjectionDPP(np.array([["1", "2"]])), ["A must hold real numbers", "<U1"]),
     "text in a list": (lambda: ProjectionDPP([["a", "b"]]), ["A must hold real numbers"]),
     "objects": (lambda: ProjectionDPP(np.array([[object(), 1]])), ["A must hold real numbers"]),

@@ -318,6 +318,14 @@ def run(sampler, *, chains, draws, thin=1, **options):
     return store
 
 
+@pytest.fixture
+def ctrl_c():
+    """Hear SIGINT, which a process that was started in the background ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_interrupt_returns_what_was_drawn():
     def stop_after_a_while(progress):
         if progress.drawn > 500:
@@ -331,7 +339,7 @@ def test_interrupt_returns_what_was_drawn():
     assert np.array_equal(samples.subsets, draws(LARGER, length, chains=3, rng=0))
 
 
-def test_ctrl_c_while_waiting():
+def test_ctrl_c_while_waiting(ctrl_c):
     main = threading.main_thread().ident
     timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()

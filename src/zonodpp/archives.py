@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -86,3 +86,19 @@ def check_archive(stream: IO[bytes]) -> list[str]:
         raise ValueError("two of its arrays have the same name")
     stream.seek(0)
     return [name.removesuffix(".npy") for name in names]
+
+
+def check_sparse(matrix: Any) -> None:
+    """Raise ValueError unless the indices of a sparse matrix lie within it.
+
+    SciPy's own check takes differences of the row pointers in their own type, in which the
+    smallest 32-bit number wraps around and passes.
+    """
+    if hasattr(matrix, "indptr"):
+        pointers = np.asarray(matrix.indptr, dtype=np.int64)
+        if pointers[0] != 0 or (np.diff(pointers) < 0).any():
+            raise ValueError("the index pointers of a sparse matrix must rise from 0")
+        if pointers[-1] > matrix.indices.size:
+            raise ValueError("the index pointers of a sparse matrix lead beyond its entries")
+    if hasattr(matrix, "check_format"):  # COO arrays check themselves, and DIA has no index
+        matrix.check_format(full_check=True)

@@ -70,10 +70,10 @@ def from_arviz(name: str, x: ArrayLike) -> float:
     method = {"ess": "bulk", "rhat": "rank", "mcse": "mean"}[
         one_of(name, "name", ("ess", "rhat", "mcse"))
     ]
+    statistics = optional("arviz_stats.base.array", "stats", name).array_stats
     values = as_chains(x, 2 if name == "rhat" else 1, 4)
     if (values == values[0, 0]).all():
         return float("nan")
-    statistics = optional("arviz_stats.base.array", "stats", name).array_stats
     # Halves of 0/1 chains may be constant, or half ones; arviz-stats then divides by zero.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(statistics, name)(values, method=method))

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
-from zonodpp.archives import check_archive, check_array, check_size
+from zonodpp.archives import check_archive, check_array, check_size, check_sparse
 from zonodpp.cli.delimited import Wanted, find_places, read_delimited, text_lines
 from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.messages import quoted
@@ -196,8 +196,7 @@ def _read_archive(source: Source, key: str | None) -> Any:
             stream.seek(0)
             matrix = sp.load_npz(stream)
             check_size(8 * (sum(matrix.shape) + matrix.nnz), source.size())
-            if hasattr(matrix, "check_format"):  # COO arrays check themselves, and DIA has no index
-                matrix.check_format(full_check=True)
+            check_sparse(matrix)
             return sp.csc_array(matrix)
     if key is None and len(names) != 1:
         raise ValueError(f"{source.name} holds {len(names)} arrays; pass --key, {listed(names)}")

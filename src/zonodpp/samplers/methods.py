@@ -224,8 +224,8 @@ def method_of(
     if not isinstance(method, str):
         if not callable(getattr(method, "prepare", None)):
             raise TypeError(
-                f"method must be a name ({', '.join(map(repr, ('auto', *METHODS)))}) or an object "
-                f"such as HitAndRun(preset='paper'), got {method!r}"
+                f"method must be one of {', '.join(map(repr, ('auto', *METHODS)))}, or an object "
+                f"such as HitAndRun(preset='paper'); got {method!r}"
             )
         if options:
             raise TypeError(
