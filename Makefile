@@ -8,9 +8,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Tests of compiled code, and those among them that reach every kernel in little time.
-COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run geometry trees dpp \
+COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees dpp \
   volume sampling checkpoint conditioning maximum rouge))
-KERNELS := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run geometry trees dpp volume))
+KERNELS := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees dpp volume))
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: demo test test-processors lint bench clean

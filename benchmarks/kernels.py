@@ -33,9 +33,9 @@ from zonodpp.samplers.exchange_walk import (
     entering_column,
     exchange_scratch,
 )
-from zonodpp.zonotope.frame import frame_of
-from zonodpp.zonotope.long_step import long_ratio_test
-from zonodpp.zonotope.pivots import (
+from zonodpp.tiles.frame import frame_of
+from zonodpp.tiles.long_step import long_ratio_test
+from zonodpp.tiles.pivots import (
     TileScratch,
     TileState,
     copy_basis,
@@ -49,7 +49,7 @@ from zonodpp.zonotope.pivots import (
     ratios,
     tile_scratch,
 )
-from zonodpp.zonotope.start import any_basis, bare_tile
+from zonodpp.tiles.start import any_basis, bare_tile
 
 NUMBER = 8  # bytes
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from paper.verdicts import Verdict
 from zonodpp._types import Floats
-from zonodpp.geometry import Zonotope
-from zonodpp.sampling import sample
+from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
+from zonodpp.zonotope import Zonotope
 
 TITLE = "Geometry"
 INTRODUCTION = (

@@ -8,9 +8,9 @@ import numpy as np
 
 from paper.verdicts import Verdict
 from zonodpp._types import Floats
+from zonodpp.arguments import one_of
 from zonodpp.datasets import mnist_ones
-from zonodpp.inputs import one_of
-from zonodpp.sampling import sample
+from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 TITLE = "Landmarks"

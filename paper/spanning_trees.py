@@ -14,11 +14,11 @@ from paper.spanning_trees_figures import figures
 from paper.spanning_trees_verdicts import verdicts
 from zonodpp._types import Floats
 from zonodpp.diagnostics import psrf_evolution
-from zonodpp.geometry import Zonotope
+from zonodpp.runs.sampling import sample
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samples import Samples
-from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
+from zonodpp.zonotope import Zonotope
 
 __all__ = ["INTRODUCTION", "SAMPLERS", "TITLE", "figures", "run", "verdicts"]
 

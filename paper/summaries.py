@@ -17,10 +17,10 @@ from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences, words
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf
 from zonodpp.features.similarity import unit_rows
-from zonodpp.geometry import Zonotope
+from zonodpp.runs.sampling import sample
 from zonodpp.samples import Samples
-from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
+from zonodpp.zonotope import Zonotope
 
 __all__ = ["INTRODUCTION", "TITLE", "figures", "run", "texts", "verdicts"]
 

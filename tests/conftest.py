@@ -8,11 +8,14 @@ import sys
 
 import pytest
 
-# Compiled code is cached under a hash of the sources, since numba does not see a changed helper in
-# another file, and of the settings that change the code.
+# Compiled code is cached under a hash of the files that compile, since numba does not see a changed
+# helper in another file, and of the settings that change the code.
 
 _root = pathlib.Path(__file__).parents[1]
-_hash = hashlib.sha256(b"".join(p.read_bytes() for p in sorted((_root / "src").rglob("*.py"))))
+_hash = hashlib.sha256()
+for _path in sorted((_root / "src").rglob("*.py")):
+    if b"_jit" in (_source := _path.read_bytes()):
+        _hash.update(_source)
 for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
     _hash.update(f"{_setting}={os.environ.get(_setting)}".encode())
 _cache = _root / ".numba_cache" / _hash.hexdigest()[:16]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, Samples, sample
-from zonodpp.chains import checkpoint
+from zonodpp.runs import checkpoint
 from zonodpp.samples import storage
 from zonodpp.samples.storage import read_arrays, write_arrays
 
@@ -76,7 +76,7 @@ SCRIPT = """
     import os, signal, sys
     import numpy as np
     from zonodpp import ProjectionDPP, _files, sample
-    from zonodpp.chains import checkpoint, tasks
+    from zonodpp.runs import checkpoint, tasks
     checkpoint.INTERVAL, checkpoint.SHARE, tasks.THREAD_SLICE = 0.0, 1e9, 0.005
     left = int(sys.argv[3])
 

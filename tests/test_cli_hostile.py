@@ -12,9 +12,9 @@ import scipy.io
 import scipy.sparse as sp
 
 import zonodpp.archives
+from zonodpp.arguments import as_matrix
 from zonodpp.cli.delimited import Wanted, read_delimited
 from zonodpp.cli.messages import one_line
-from zonodpp.inputs import as_matrix
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 SQUARE = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]))

@@ -10,7 +10,7 @@ from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exa
 
 from zonodpp import ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import basis_matrix
-from zonodpp.matrices.columns import refreeze
+from zonodpp.linalg.columns import refreeze
 from zonodpp.samplers import exchange, exchange_walk
 from zonodpp.samplers.exchange import RULES, prepare
 from zonodpp.samplers.exchange_walk import BARKER, COUNTERS, BasisState, exchange_scratch

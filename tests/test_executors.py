@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
-from zonodpp.chains import tasks
+from zonodpp.runs import tasks
 
 CALLS = {
     "exact": {"method": "exact"},

@@ -14,9 +14,9 @@ from law import assert_law, assert_not_law
 
 from benchmarks.oracles import HighsOracle
 from zonodpp import ProjectionDPP, VolumeSampling, sample
-from zonodpp.matrices.columns import frozen
+from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import hit_and_run, walk_line
-from zonodpp.zonotope import costs
+from zonodpp.tiles import costs
 
 OPTIONS = {
     "default": {},

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from zonodpp import Exchange, ProjectionDPP, sample
-from zonodpp.chains.progress import Progress, work_done
-from zonodpp.chains.slices import Chain, Plan
+from zonodpp.runs.progress import Progress, work_done
+from zonodpp.runs.slices import Chain, Plan
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")

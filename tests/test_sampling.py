@@ -17,11 +17,11 @@ from cases import targets
 from law import enumerate_law
 
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
-from zonodpp.chains import slices as chains_module
-from zonodpp.chains import tasks
-from zonodpp.chains.progress import Progress
-from zonodpp.chains.slices import Chain, Plan, Store
-from zonodpp.chains.tasks import Interrupted, run_chains
+from zonodpp.runs import slices as chains_module
+from zonodpp.runs import tasks
+from zonodpp.runs.progress import Progress
+from zonodpp.runs.slices import Chain, Plan, Store
+from zonodpp.runs.tasks import Interrupted, run_chains
 from zonodpp.samplers import exact
 
 TARGETS = targets()

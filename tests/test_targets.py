@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from law import enumerate_law, exact_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, find_map, sample
-from zonodpp.matrices.products import accurate_product
+from zonodpp.linalg.products import accurate_product
 
 TARGETS = targets() | hard_targets()
 EXAMPLES = settings(deadline=None, max_examples=60, derandomize=True)

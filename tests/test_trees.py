@@ -275,7 +275,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
     call = {"method": "trees", "algorithm": algorithm, "chains": 2, "rng": 4}
     whole = sample(target, 3, **call)
     monkeypatch.setattr(trees, "CALL_STEPS", 5)
-    monkeypatch.setattr("zonodpp.chains.tasks.THREAD_SLICE", 1e-9)  # one call each
+    monkeypatch.setattr("zonodpp.runs.tasks.THREAD_SLICE", 1e-9)  # one call each
 
     def stop(progress):
         raise KeyboardInterrupt

@@ -11,8 +11,8 @@ from law import assert_law, assert_not_law
 from scipy.spatial import ConvexHull
 
 from zonodpp import ProjectionDPP, VolumeSampling
-from zonodpp.geometry import annealing, volume
-from zonodpp.geometry.volume import (
+from zonodpp.zonotope import annealing, volume
+from zonodpp.zonotope.volume import (
     Annealed,
     estimate_volume,
     exact_volume,

@@ -9,14 +9,14 @@ from zonodpp._version import __version__
 
 if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, features, plotting
-    from zonodpp.geometry import Zonotope
     from zonodpp.maximum import find_map
+    from zonodpp.runs.sampling import sample
     from zonodpp.samplers.methods import Exact, Exchange, HitAndRun, Trees
     from zonodpp.samples import Samples
-    from zonodpp.sampling import sample
     from zonodpp.targets import ProjectionDPP, VolumeSampling
     from zonodpp.targets.dpp import DPP
     from zonodpp.targets.kdpp import KDPP
+    from zonodpp.zonotope import Zonotope
 
 __all__ = [
     "DPP",
@@ -49,9 +49,9 @@ _HOMES = {
     "Samples": "samples",
     "Trees": "samplers.methods",
     "VolumeSampling": "targets",
-    "Zonotope": "geometry",
+    "Zonotope": "zonotope",
     "find_map": "maximum",
-    "sample": "sampling",
+    "sample": "runs.sampling",
 }
 
 

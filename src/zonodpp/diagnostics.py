@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_positive, one_of
+from zonodpp.arguments import as_positive, one_of
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp.targets.family import VolumeSampling
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_count, as_positive, check_finite
+from zonodpp.arguments import as_count, as_positive, check_finite
 
 FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
 

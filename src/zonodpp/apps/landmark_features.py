@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
-from zonodpp.matrices.gram import triangle
+from zonodpp.linalg.gram import triangle
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 _NARROW = 2000  # features up to which their covariance matrix is formed

@@ -19,9 +19,9 @@ from zonodpp.apps.landmark_features import (
     principal_directions,
     simplex_features,
 )
-from zonodpp.inputs import as_count, as_positive, one_of
+from zonodpp.arguments import as_count, as_positive, one_of
+from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
-from zonodpp.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 try:

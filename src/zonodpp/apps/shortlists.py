@@ -13,11 +13,11 @@ from scipy.spatial.distance import cdist
 
 from zonodpp._types import Floats, Integers
 from zonodpp.apps.shortlist_law import ItemFeatures, item_features, target_of
+from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe, one_of
 from zonodpp.features.quality import as_quality
 from zonodpp.features.similarity import unit_rows
-from zonodpp.inputs import as_count, as_matrix, check_finite, is_dataframe, one_of
 from zonodpp.maximum import find_map
-from zonodpp.sampling import sample
+from zonodpp.runs.sampling import sample
 from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import Naming
 

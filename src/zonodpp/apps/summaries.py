@@ -12,9 +12,9 @@ from zonodpp._types import Floats, Integers
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
+from zonodpp.arguments import as_count, as_matrix, check_finite, one_of, spawn
 from zonodpp.features.similarity import unit_rows
-from zonodpp.inputs import as_count, as_matrix, check_finite, one_of, spawn
-from zonodpp.sampling import sample
+from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 ANSWERS = ("mbr", "draw", "best")

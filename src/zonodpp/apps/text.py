@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from zonodpp._optional import optional
 from zonodpp._types import Floats
 from zonodpp.apps.sentences import read_language, words
+from zonodpp.arguments import one_of
 from zonodpp.features.similarity import unit_rows
-from zonodpp.inputs import one_of
 
 NAMES = (
     "characters",

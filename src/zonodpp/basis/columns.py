@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zonodpp._jit import inlined
 from zonodpp._types import Floats, Integers
-from zonodpp.matrices.columns import Columns, columns_of, frozen
+from zonodpp.linalg.columns import Columns, columns_of, frozen
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps

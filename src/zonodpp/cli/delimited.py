@@ -9,8 +9,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from zonodpp.arguments import listed
 from zonodpp.cli.messages import quoted
-from zonodpp.inputs import listed
 
 _ROWS = 4096  # rows that are converted into numbers at a time
 _FEW = 12  # names of columns shown in a message

@@ -14,10 +14,10 @@ from zonodpp.cli.items import find_items, label_text, on_one_line
 from zonodpp.cli.options import Input, Restriction, Run
 from zonodpp.cli.output import Result, Rows, columns_of_text
 from zonodpp.cli.targets import Shape, make_target, read_weights
+from zonodpp.runs.sampling import sample
 from zonodpp.samples import Samples
 from zonodpp.samples.facts import has_quick_inclusion
 from zonodpp.samples.storage import save_samples
-from zonodpp.sampling import sample
 
 _SHOWN = 10  # draws, and items, in the text for people
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}

@@ -11,13 +11,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from zonodpp.arguments import as_matrix, check_finite
 from zonodpp.cli.delimited import Wanted
 from zonodpp.cli.examples import EXAMPLES
 from zonodpp.cli.files import open_source, read_table
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Input
-from zonodpp.inputs import as_matrix, check_finite
-from zonodpp.matrices.gram import triangle
+from zonodpp.linalg.gram import triangle
 from zonodpp.samples import Samples
 
 _MISSING = "not installed"

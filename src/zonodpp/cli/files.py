@@ -16,12 +16,12 @@ import scipy.sparse as sp
 
 from zonodpp._optional import optional
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse
+from zonodpp.arguments import listed
 from zonodpp.cli.delimited import Wanted, find_places, read_delimited, text_lines
 from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.messages import quoted
 from zonodpp.cli.options import FORMATS, Input
 from zonodpp.cli.output import need_pandas
-from zonodpp.inputs import listed
 
 _MAGIC = {
     b"\x93NUMPY": "npy",

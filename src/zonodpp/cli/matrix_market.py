@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from zonodpp._types import Floats
 from zonodpp.archives import check_size
+from zonodpp.arguments import one_of
 from zonodpp.cli.messages import quoted
-from zonodpp.inputs import one_of
 
 
 def read_matrix_market(lines: Iterator[str], held: int) -> Any:

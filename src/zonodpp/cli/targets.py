@@ -9,8 +9,8 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp.arguments import as_weights
 from zonodpp.cli.files import ItemTable, open_source, read_array, read_table
-from zonodpp.inputs import as_weights
 from zonodpp.targets import ProjectionDPP
 from zonodpp.targets.dpp import DPP
 from zonodpp.targets.family import VolumeSampling

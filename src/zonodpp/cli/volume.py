@@ -9,8 +9,8 @@ from zonodpp.cli.facts import rank_and_condition
 from zonodpp.cli.files import read_input
 from zonodpp.cli.options import Input
 from zonodpp.cli.output import Result
-from zonodpp.geometry import Zonotope
-from zonodpp.geometry.volume import VolumeEstimate
+from zonodpp.zonotope import Zonotope
+from zonodpp.zonotope.volume import VolumeEstimate
 
 
 def compute_volume(

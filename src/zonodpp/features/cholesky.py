@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._types import Floats
+from zonodpp.arguments import as_count, as_matrix, check_finite, spawn
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, bandwidth, block_function
-from zonodpp.inputs import as_count, as_matrix, check_finite, spawn
-from zonodpp.matrices.spectrum import NotPositiveError
+from zonodpp.linalg.spectrum import NotPositiveError
 
 DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
 EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
+from zonodpp.arguments import as_matrix, check_finite
 from zonodpp.features.similarity import unit_rows
-from zonodpp.inputs import as_matrix, check_finite
 
 
 def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.0) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._types import Floats
-from zonodpp.inputs import one_of
-from zonodpp.matrices.kernel import read_kernel
-from zonodpp.matrices.spectrum import NotPositiveError
+from zonodpp.arguments import one_of
+from zonodpp.linalg.kernel import read_kernel
+from zonodpp.linalg.spectrum import NotPositiveError
 
 
 def check_psd(K: Any, *, tol: float | None = None) -> float:
@@ -42,7 +42,7 @@ def check_psd(K: Any, *, tol: float | None = None) -> float:
     >>> check_psd([[1.0, 2.0], [2.0, 1.0]])
     Traceback (most recent call last):
         ...
-    zonodpp.matrices.spectrum.NotPositiveError: K is not positive semidefinite: ...
+    zonodpp.linalg.spectrum.NotPositiveError: K is not positive semidefinite: ...
     """
     kernel, precision = as_kernel(K, "K")
     size = _size(kernel)

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats
-from zonodpp.inputs import as_matrix, as_positive, check_finite
+from zonodpp.arguments import as_matrix, as_positive, check_finite
 
 KernelLike = str | Callable[[Any, Any], Any]
 BUILT_IN = ("linear", "cosine", "rbf", "laplacian")

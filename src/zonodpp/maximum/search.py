@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_count, as_matrix, check_finite
-from zonodpp.matrices.gram import column_chunks
+from zonodpp.arguments import as_count, as_matrix, check_finite
+from zonodpp.linalg.gram import column_chunks
 from zonodpp.maximum.greedy import items_of, pick_greedily, require_rank
 from zonodpp.maximum.local_search import climb, factor_of
 from zonodpp.targets.determinants import heaviest_tree

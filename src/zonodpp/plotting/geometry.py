@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.geometry import Tile, Zonotope
-from zonodpp.inputs import as_items
+from zonodpp.arguments import as_items
 from zonodpp.plotting.style import INK, axes_for, shades
+from zonodpp.zonotope import Tile, Zonotope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.inputs import as_count, one_of
+from zonodpp.arguments import as_count, one_of
 from zonodpp.plotting.style import (
     INK,
     POINTS,

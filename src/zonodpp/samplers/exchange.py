@@ -29,13 +29,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import keep_columns, matrix_of, pad_columns, unit_vectors
 from zonodpp.basis.inverse import inverse_scratch, invert
-from zonodpp.inputs import as_items, one_of
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.coordinates import LEAST_SCALE, column_factors
-from zonodpp.matrices.gram import column_chunks
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
+from zonodpp.linalg.gram import column_chunks
 from zonodpp.samplers import State
 from zonodpp.samplers.exchange_walk import (
     COUNTERS,

@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_flag, as_items, as_positive, one_of, spawn
 from zonodpp.basis.columns import UnitColumns, matrix_of, pad_columns
-from zonodpp.inputs import as_flag, as_items, as_positive, one_of, spawn
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.gram import RankError
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import State
 from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_line import TALLY, run_by_walk
 from zonodpp.targets import VolumeSampling
-from zonodpp.zonotope.chord import Ellipsoid
-from zonodpp.zonotope.costs import as_costs, unit_costs
-from zonodpp.zonotope.frame import Frame, frame_of
-from zonodpp.zonotope.long_step import FEASIBLE
-from zonodpp.zonotope.pivots import TileState, empty_tile, tile_scratch
-from zonodpp.zonotope.start import (
+from zonodpp.tiles.chord import Ellipsoid
+from zonodpp.tiles.costs import as_costs, unit_costs
+from zonodpp.tiles.frame import Frame, frame_of
+from zonodpp.tiles.long_step import FEASIBLE
+from zonodpp.tiles.pivots import TileState, empty_tile, tile_scratch
+from zonodpp.tiles.start import (
     any_basis,
     bare_tile,
     checked_basis,

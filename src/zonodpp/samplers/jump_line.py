@@ -26,9 +26,9 @@ from zonodpp.samplers.lines import (
     look,
     refresh,
 )
-from zonodpp.zonotope.chord import Ellipsoid, chord_ends
-from zonodpp.zonotope.long_step import settle
-from zonodpp.zonotope.pivots import REFRESH, copy_basis, copy_bounds, set_speed
+from zonodpp.tiles.chord import Ellipsoid, chord_ends
+from zonodpp.tiles.long_step import settle
+from zonodpp.tiles.pivots import REFRESH, copy_basis, copy_bounds, set_speed
 
 
 @lean

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from zonodpp._jit import inlined, lean, spliced
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.zonotope.long_step import locate
-from zonodpp.zonotope.pivots import TileScratch, TileState, price, renew_tile
+from zonodpp.tiles.long_step import locate
+from zonodpp.tiles.pivots import TileScratch, TileState, price, renew_tile
 
 # The names of the entries of `counts`, in the order of the constants below.
 COUNTERS = (

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol
 
-from zonodpp.inputs import one_of
+from zonodpp.arguments import one_of
 from zonodpp.samplers import Sampler
 from zonodpp.targets.target import Target
 

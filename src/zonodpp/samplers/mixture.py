@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import frozen
+from zonodpp.arguments import one_of
+from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import State, refuse_init
 from zonodpp.samplers.exact import outside, reflect
 from zonodpp.samplers.tracking import SetTracker

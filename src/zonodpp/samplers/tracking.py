@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import frozen
+from zonodpp.arguments import as_items
+from zonodpp.linalg.columns import frozen
 from zonodpp.targets.target import Target
 
 

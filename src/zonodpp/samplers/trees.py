@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import inlined, jit
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
-from zonodpp.inputs import one_of
-from zonodpp.matrices.columns import frozen
+from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_cost import (

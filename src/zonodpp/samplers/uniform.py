@@ -7,13 +7,13 @@ import numpy as np
 from zonodpp._jit import lean
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.matrices.columns import frozen
+from zonodpp.linalg.columns import frozen
 from zonodpp.samplers.lines import draw_direction
-from zonodpp.zonotope.chord import Ellipsoid, chord_ends
-from zonodpp.zonotope.frame import Frame
-from zonodpp.zonotope.long_step import FEASIBLE
-from zonodpp.zonotope.pivots import TileScratch, TileState, copy_basis, empty_tile, tile_scratch
-from zonodpp.zonotope.start import any_basis, tile_from_basis
+from zonodpp.tiles.chord import Ellipsoid, chord_ends
+from zonodpp.tiles.frame import Frame
+from zonodpp.tiles.long_step import FEASIBLE
+from zonodpp.tiles.pivots import TileScratch, TileState, copy_basis, empty_tile, tile_scratch
+from zonodpp.tiles.start import any_basis, tile_from_basis
 
 
 @lean

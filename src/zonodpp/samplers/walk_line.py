@@ -29,7 +29,7 @@ from zonodpp.samplers.lines import (
     refresh,
     renew,
 )
-from zonodpp.zonotope.pivots import (
+from zonodpp.tiles.pivots import (
     REFRESH,
     TileScratch,
     TileState,

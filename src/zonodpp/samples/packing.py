@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp.archives import check_sparse
-from zonodpp.inputs import as_count
-from zonodpp.matrices.columns import frozen
+from zonodpp.arguments import as_count
+from zonodpp.linalg.columns import frozen
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 from zonodpp.targets.graphs import Graph, count_components
 from zonodpp.targets.target import Target
@@ -161,7 +161,7 @@ def _pack_spectral(target: Any) -> tuple[Header, Arrays]:
 
 
 def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
-    from zonodpp.matrices.spectrum import Spectrum
+    from zonodpp.linalg.spectrum import Spectrum
     from zonodpp.targets.dpp import DPP  # not needed, nor loaded, for other targets
     from zonodpp.targets.kdpp import KDPP
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._files import replacing
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_positive, spawn
 from zonodpp.diagnostics import from_arviz
-from zonodpp.inputs import as_positive, spawn
 from zonodpp.samples import datatree, storage
 from zonodpp.samples.facts import html_table, size_range
 from zonodpp.targets import VolumeSampling

@@ -16,8 +16,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.gram import column_chunks
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.gram import column_chunks
 from zonodpp.targets.graphs import Graph, count_components
 from zonodpp.targets.labels import Naming
 

@@ -10,11 +10,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.inputs import as_matrix, is_dataframe
-from zonodpp.matrices import spectrum
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.kernel import precision, read_kernel
-from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.arguments import as_matrix, is_dataframe
+from zonodpp.linalg import spectrum
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.kernel import precision, read_kernel
+from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
 from zonodpp.targets.symmetric import logistic, shift_to_size, size_law

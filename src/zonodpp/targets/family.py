@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.inputs import (
+from zonodpp.arguments import (
     NonFiniteError,
     as_matrix,
     as_positive,
     as_weights,
     is_dataframe,
 )
-from zonodpp.matrices.columns import Columns, columns_of
-from zonodpp.matrices.coordinates import Coordinates, coordinates_of
-from zonodpp.matrices.gram import DenseGram, RankError, column_chunks
+from zonodpp.linalg.columns import Columns, columns_of
+from zonodpp.linalg.coordinates import Coordinates, coordinates_of
+from zonodpp.linalg.gram import DenseGram, RankError, column_chunks
 from zonodpp.targets.conditioning import (
     Condition,
     ImpossibleError,

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import frozen
+from zonodpp.arguments import as_items
+from zonodpp.linalg.columns import frozen
 
 ROUNDING = 1e-12  # by which a symmetric matrix may be off
 FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zonodpp._types import Integers
-from zonodpp.inputs import as_items
+from zonodpp.arguments import as_items
 
 SHOWN = 5  # labels or items quoted in a message
 

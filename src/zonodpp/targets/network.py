@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import physical_memory
-from zonodpp.matrices.columns import frozen
+from zonodpp.arguments import physical_memory
+from zonodpp.linalg.columns import frozen
 from zonodpp.targets.blocks import link_nodes
 from zonodpp.targets.conductances import (
     WIDE,

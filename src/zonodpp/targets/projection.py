@@ -8,9 +8,9 @@ from typing import Any, Self
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp.inputs import as_matrix, is_dataframe
-from zonodpp.matrices.kernel import read_kernel
-from zonodpp.matrices.reduction import add_jitter, principal_scores, projection_basis
+from zonodpp.arguments import as_matrix, is_dataframe
+from zonodpp.linalg.kernel import read_kernel
+from zonodpp.linalg.reduction import add_jitter, principal_scores, projection_basis
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.graphs import read_graph
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import as_items
-from zonodpp.matrices import spectrum
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.spectrum import Spectrum
+from zonodpp.arguments import as_items
+from zonodpp.linalg import spectrum
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
 from zonodpp.targets.target import Target
 

@@ -1,1 +1,7 @@
-"""Geometry of zonotopes: no randomness, no input or output."""
+"""Zonotopes by themselves: tiles, lines, points, volume."""
+
+from zonodpp.zonotope.pieces import Tile, Walk
+from zonodpp.zonotope.volume import VolumeEstimate
+from zonodpp.zonotope.zonotope import Zonotope
+
+__all__ = ["Tile", "VolumeEstimate", "Walk", "Zonotope"]

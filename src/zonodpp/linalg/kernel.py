@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._types import Floats
-from zonodpp.inputs import as_matrix, check_finite, is_dataframe
+from zonodpp.arguments import as_matrix, check_finite, is_dataframe
 
 ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
 ROWS = 512  # compared with columns at a time, so that no second n x n array is made

@@ -20,7 +20,7 @@ def listed(names: Sequence[Any], most: int = 8) -> str:
 
     Examples
     --------
-    >>> from zonodpp.inputs import listed
+    >>> from zonodpp.arguments import listed
     >>> listed("abc"), listed("abcdef", most=2)
     ('a, b, c', 'a, b, ... (6 in all)')
     """

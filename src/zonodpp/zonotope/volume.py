@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_count, as_positive, spawn
 from zonodpp.basis.columns import unit_vectors
-from zonodpp.geometry.annealing import Annealed, lewis_position, log_mean, read_columns
-from zonodpp.inputs import as_count, as_positive, spawn
+from zonodpp.zonotope.annealing import Annealed, lewis_position, log_mean, read_columns
 
 MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
@@ -73,7 +73,7 @@ def exact_volume(A: Any) -> VolumeEstimate:
 
     Examples
     --------
-    >>> from zonodpp.geometry.volume import exact_volume
+    >>> from zonodpp.zonotope.volume import exact_volume
     >>> round(exact_volume([[1, 0, 1], [0, 1, 1]]).value, 12)  # a hexagon
     3.0
     """
@@ -112,7 +112,7 @@ def lewis_weights(A: Any) -> Floats:
 
     Examples
     --------
-    >>> from zonodpp.geometry.volume import lewis_weights
+    >>> from zonodpp.zonotope.volume import lewis_weights
     >>> lewis_weights([[1, 1, 0, 0], [0, 0, 5, 0]]).round(9)
     array([0.5, 0.5, 1. , 0. ])
     """
@@ -154,7 +154,7 @@ def estimate_volume(
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.geometry.volume import estimate_volume
+    >>> from zonodpp.zonotope.volume import estimate_volume
     >>> A = np.random.default_rng(0).normal(size=(10, 100))
     >>> estimate_volume(A, rel_error=0.02, rng=1).relative < 0.02
     True
@@ -235,7 +235,7 @@ def independent_bases(
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.geometry.volume import independent_bases
+    >>> from zonodpp.zonotope.volume import independent_bases
     >>> A = np.random.default_rng(0).normal(size=(3, 12))
     >>> bases, acceptance = independent_bases(A, 1000, rng=0)
     >>> bases.shape, acceptance > 0.7

@@ -11,7 +11,7 @@ from scipy import stats
 from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
-from zonodpp.zonotope import costs
+from zonodpp.tiles import costs
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
 

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from zonodpp._jit import lean
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
-from zonodpp.inputs import as_items
-from zonodpp.matrices.columns import frozen
-from zonodpp.zonotope.long_step import FEASIBLE, OUTSIDE, locate, settle
-from zonodpp.zonotope.pivots import (
+from zonodpp.linalg.columns import frozen
+from zonodpp.tiles.long_step import FEASIBLE, OUTSIDE, locate, settle
+from zonodpp.tiles.pivots import (
     TileScratch,
     TileState,
     empty_tile,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats
-from zonodpp.inputs import physical_memory
+from zonodpp.arguments import physical_memory
 from zonodpp.samplers import Sampler, State
 
 BLOCK = 0.01  # seconds aimed at for one call of compiled code

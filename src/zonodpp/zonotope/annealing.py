@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import lean
 from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
     UnitColumns,
@@ -20,11 +21,10 @@ from zonodpp.basis.columns import (
     unit_vectors,
 )
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
-from zonodpp.inputs import as_count, as_matrix, check_finite
-from zonodpp.matrices.gram import DenseGram, RankError, factorise
+from zonodpp.linalg.gram import DenseGram, RankError, factorise
 from zonodpp.samplers import exact
 from zonodpp.targets import ProjectionDPP
-from zonodpp.zonotope.pivots import LARGE, REFRESH
+from zonodpp.tiles.pivots import LARGE, REFRESH
 
 PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
 EVEN = 0.6  # effective share of draws at which more exchanges no longer pay

@@ -7,7 +7,7 @@ import numpy as np
 from zonodpp._jit import lean, spliced
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.zonotope.pivots import (
+from zonodpp.tiles.pivots import (
     REFRESH,
     TileScratch,
     TileState,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from zonodpp._types import Floats
-from zonodpp.inputs import check_finite
+from zonodpp.arguments import check_finite
 
 CHUNK = 4096  # columns handled at a time: r x CHUNK stays in cache, never a second r x n array
 LARGEST = 2**24  # entries of a chunk where r is large

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, basis_matrix, rounding_of, unit_columns
-from zonodpp.matrices.columns import frozen
-from zonodpp.matrices.gram import column_chunks, factorise
-from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.gram import column_chunks, factorise
+from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 
 NONE = -(2**20)  # the exponent of zero: below all others
 

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.geometry.pieces import Tile, Walk
-from zonodpp.geometry.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
-from zonodpp.inputs import as_count, check_finite, one_of, spawn
+from zonodpp.arguments import as_count, check_finite, one_of, spawn
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
-from zonodpp.zonotope.chord import solve_chord
-from zonodpp.zonotope.costs import as_costs, unit_costs
-from zonodpp.zonotope.frame import frame_of
-from zonodpp.zonotope.long_step import FEASIBLE, LOST
-from zonodpp.zonotope.pivots import TileState, copy_of, tile_scratch
-from zonodpp.zonotope.start import OutsideError, any_basis, find_tile, tile_from_basis
-from zonodpp.zonotope.traverse import traverse
+from zonodpp.tiles.chord import solve_chord
+from zonodpp.tiles.costs import as_costs, unit_costs
+from zonodpp.tiles.frame import frame_of
+from zonodpp.tiles.long_step import FEASIBLE, LOST
+from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
+from zonodpp.tiles.start import OutsideError, any_basis, find_tile, tile_from_basis
+from zonodpp.tiles.traverse import traverse
+from zonodpp.zonotope.pieces import Tile, Walk
+from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
 
 MOST_TILES = 200_000  # `tiles` lists no more
 

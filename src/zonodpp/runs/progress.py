@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zonodpp._stderr import Stderr, is_watched
-from zonodpp.chains.slices import Chain, Plan
+from zonodpp.runs.slices import Chain, Plan
 from zonodpp.samplers import Sampler
 
 _INTERVAL = 0.1  # seconds between two calls of a callable

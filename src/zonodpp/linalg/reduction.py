@@ -9,8 +9,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._types import Floats
-from zonodpp.inputs import as_count, as_positive, check_finite, spawn
-from zonodpp.matrices.gram import triangle
+from zonodpp.arguments import as_count, as_positive, check_finite, spawn
+from zonodpp.linalg.gram import triangle
 
 
 def principal_scores(X: Any, rank: int) -> Floats:

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats
-from zonodpp.chains.slices import Chain, Plan, Store, advance
-from zonodpp.matrices.columns import refreeze
+from zonodpp.linalg.columns import refreeze
+from zonodpp.runs.slices import Chain, Plan, Store, advance
 from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next

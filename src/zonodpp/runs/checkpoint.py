@@ -17,7 +17,7 @@ import numpy as np
 
 from zonodpp._files import replacing, sweep
 from zonodpp._version import __version__
-from zonodpp.chains.slices import Chain, Store
+from zonodpp.runs.slices import Chain, Store
 from zonodpp.samplers import Sampler
 from zonodpp.samples.packing import Arrays, check_subsets, pack_target
 from zonodpp.samples.storage import DAMAGE, read_arrays, write_arrays

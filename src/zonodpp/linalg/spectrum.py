@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from zonodpp._types import Floats
-from zonodpp.inputs import check_finite
-from zonodpp.matrices.gram import factorise, triangle
+from zonodpp.arguments import check_finite
+from zonodpp.linalg.gram import factorise, triangle
 
 EPS = float(np.finfo(float).eps)
 ROWS = 4096  # rows of features handled at a time

@@ -20,9 +20,9 @@ from zonodpp.basis.columns import (
     tableau_column,
     tableau_row,
 )
-from zonodpp.matrices.columns import frozen
-from zonodpp.zonotope.long_step import locate, settle
-from zonodpp.zonotope.pivots import TileScratch, TileState, first_minimum, pivot
+from zonodpp.linalg.columns import frozen
+from zonodpp.tiles.long_step import locate, settle
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot
 
 
 class Ellipsoid(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from zonodpp._types import Floats
+from zonodpp.arguments import check_finite
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.inputs import check_finite
 
 # Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
 # so that every computation finds an item on the same side of zero.

@@ -22,9 +22,9 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers
-from zonodpp.inputs import check_finite
-from zonodpp.matrices.gram import DenseGram, RankError, column_chunks, factorise, well_conditioned
-from zonodpp.matrices.products import accurate_product
+from zonodpp.arguments import check_finite
+from zonodpp.linalg.gram import DenseGram, RankError, column_chunks, factorise, well_conditioned
+from zonodpp.linalg.products import accurate_product
 
 ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, whose squares are safe
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary

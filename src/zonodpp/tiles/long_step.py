@@ -14,7 +14,7 @@ import numpy as np
 from zonodpp._jit import lean, spliced
 from zonodpp._types import Floats
 from zonodpp.basis.columns import UnitColumns, add_column, sum_columns, tableau_column
-from zonodpp.zonotope.pivots import TileScratch, TileState, first_minimum, pivot, ratios
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot, ratios
 
 FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of the longest column
 OUTSIDE, LOST = -1, -2

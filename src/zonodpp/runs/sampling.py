@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp.chains.checkpoint import Checkpoint, identify
-from zonodpp.chains.progress import Progress, reporter, work_done
-from zonodpp.chains.slices import Chain, Plan, Store, need_memory
-from zonodpp.chains.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.inputs import as_count, as_positive, spawn
+from zonodpp.arguments import as_count, as_positive, spawn
+from zonodpp.runs.checkpoint import Checkpoint, identify
+from zonodpp.runs.progress import Progress, reporter, work_done
+from zonodpp.runs.slices import Chain, Plan, Store, need_memory
+from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
 from zonodpp.samplers import Sampler
 from zonodpp.samplers.methods import Method, method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets

@@ -1,1 +1,0 @@
-"""Many chains at once: their slices of work, progress, and a run as a file."""

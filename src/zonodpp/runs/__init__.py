@@ -1,0 +1,1 @@
+"""sample(): many chains at once, their slices of work, progress and checkpoints."""
