@@ -1,9 +1,32 @@
-"""Types of arrays and of arguments, named once."""
+"""Types that many files use, named once."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Subsets = NDArray[np.int32]  # one draw a row
+Booleans = NDArray[np.bool_]
+
+# Checked matrices of floats, and whatever people pass for one: arrays, lists, tables, sparse.
+Matrix: TypeAlias = "Floats | sparray"
+MatrixLike: TypeAlias = "ArrayLike | sparray"
+# Items by number or label, and one or many sets of them.
+ItemsLike: TypeAlias = "ArrayLike | Iterable[Hashable]"
+# Whatever `np.random.default_rng` takes.
+SeedLike: TypeAlias = (
+    int
+    | Sequence[int]
+    | np.random.SeedSequence
+    | np.random.BitGenerator
+    | np.random.Generator
+    | None
+)
