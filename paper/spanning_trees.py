@@ -141,7 +141,7 @@ def _targets(rng: np.random.Generator) -> dict[str, ProjectionDPP]:
         raise ImportError("this experiment needs networkx; pip install 'zonodpp[graph]'") from None
     seed = int(rng.integers(2**31))
     graphs = {"K10": nx.complete_graph(10), "BA(20, 2)": nx.barabasi_albert_graph(20, 2, seed=seed)}
-    targets = {}
+    targets: dict[str, ProjectionDPP] = {}
     for name, graph in graphs.items():
         for edge in graph.edges:
             graph.edges[edge]["weight"] = 1.0 - rng.random()  # never zero

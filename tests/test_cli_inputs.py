@@ -252,7 +252,7 @@ def test_graphs(call, fails):
 def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
     pytest.importorskip("networkx")
     from zonodpp import Samples
-    from zonodpp.targets.family import LARGE_GRAPH
+    from zonodpp.targets.spanning_trees import LARGE_GRAPH
 
     n = LARGE_GRAPH + 1
     write("wheel.edges", "".join(f"{i} {(i + 1) % (n - 1)}\n{i} hub\n" for i in range(n - 1)))

@@ -11,9 +11,8 @@ from cases import graphs
 from law import assert_law, enumerate_law
 
 from zonodpp import ProjectionDPP, sample
-from zonodpp.targets import family, network
+from zonodpp.targets import network, spanning_trees
 from zonodpp.targets.blocks import link_nodes
-from zonodpp.targets.determinants import heaviest_tree
 from zonodpp.targets.dissection import dissect
 from zonodpp.targets.network import Network
 
@@ -65,7 +64,7 @@ def random_graph(seed, orders, nodes=14, edges=22):
 @pytest.fixture(params=["as it is", "in many parts"])
 def parts(request, monkeypatch):
     """Graphs of any size are eliminated; small ones are one part, or many."""
-    monkeypatch.setattr(family, "DENSE_GRAPH", 1)
+    monkeypatch.setattr(spanning_trees, "DENSE_GRAPH", 1)
     if request.param == "in many parts":
         monkeypatch.setattr("zonodpp.targets.dissection.LEAF", 2)
 
@@ -114,7 +113,7 @@ def test_coordinates_about_a_tree_are_exact(seed, orders):
     target = random_graph(seed, orders)
     T, A = target.coordinates.plain, target.A.toarray()
     assert set(np.unique(T)) <= {-1.0, 0.0, 1.0}
-    tree = heaviest_tree(target.graph, target.weights)
+    tree = target.heaviest_tree()
     np.testing.assert_array_equal(A[:, tree] @ T, A)
     logs = math.log(total(target).numerator) - math.log(total(target).denominator)
     where = target.coordinates
@@ -132,7 +131,7 @@ def test_small_graphs_have_the_dense_probabilities(name, weight, monkeypatch):
     np.testing.assert_allclose(target.marginals(), expected, atol=1e-12)
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(np.exp(target.log_prob(trees)), law, atol=1e-12)
-    monkeypatch.setattr(family, "DENSE_GRAPH", 1000)
+    monkeypatch.setattr(spanning_trees, "DENSE_GRAPH", 1000)
     dense = ProjectionDPP.from_graph(graphs()[name], weight=weight)
     np.testing.assert_allclose(dense.marginals(), expected, atol=1e-12)
 

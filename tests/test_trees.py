@@ -16,7 +16,6 @@ from zonodpp.samplers import trees, walk_cost
 from zonodpp.samplers.methods import best_method
 from zonodpp.samples.storage import read_arrays
 from zonodpp.targets.blocks import blocks_of
-from zonodpp.targets.graphs import as_networkx
 
 ALGORITHMS = ("wilson", "aldous-broder")
 
@@ -455,13 +454,13 @@ def test_nodes_of_any_kind_come_back_as_networkx_trees():
     target = ProjectionDPP.from_graph(graph, weight="w")
     samples = sample(target, 20, method="trees", rng=0)
     for row in samples.subsets[0]:
-        tree = as_networkx(target, row)
+        tree = target.to_networkx(row)
         assert type(tree) is nx.Graph
         assert nx.is_tree(tree)
         assert list(tree) == list(graph)
         assert all(tree[u][v] == {"w": graph[u][v]["w"]} for u, v in tree.edges)
     fewer = samples.thinned(2, rng=1)
-    forest = as_networkx(target, fewer.subsets[0, 0])
+    forest = target.to_networkx(fewer.subsets[0, 0])
     assert forest.number_of_edges() == fewer.sizes[0, 0] < target.r
 
 
@@ -473,12 +472,12 @@ def test_multigraphs_keep_their_keys():
     target = ProjectionDPP.from_graph(graph, weight="w")
     seen = set()
     for row in sample(target, 50, method="trees", rng=0).subsets[0]:
-        tree = as_networkx(target, row)
+        tree = target.to_networkx(row)
         assert tree.is_multigraph()
         assert nx.is_tree(tree)
         seen |= set(tree.edges(keys=True, data="w"))
     assert seen == {("a", "b", "road", 2.0), ("a", "b", "rail", 3.0), ("b", "c", 0, 1.0)}
-    unweighted = as_networkx(ProjectionDPP.from_graph(graph), [0, 2])
+    unweighted = ProjectionDPP.from_graph(graph).to_networkx([0, 2])
     assert list(unweighted.edges(data=True)) == [("a", "b", {}), ("b", "c", {})]
 
 
@@ -492,7 +491,7 @@ def test_sparse_adjacency():
     assert list(target.labels) == [tuple(sorted(edge)) for edge in same.labels]
     assert repr(target.labels).startswith("<8 edges: (0, 1), (0, 2), (0, 3), ...")
     np.testing.assert_allclose(target.marginals(), same.marginals())
-    tree = as_networkx(target, sample(target, 1, method="trees", rng=0).subsets[0, 0])
+    tree = target.to_networkx(sample(target, 1, method="trees", rng=0).subsets[0, 0])
     assert nx.is_tree(tree)
     assert all(data["weight"] == graph[u][v]["w"] for u, v, data in tree.edges(data=True))
     twice = sp.csr_array(([1.0, 1, 2, 2, 2], [1, 1, 0, 2, 1], [0, 2, 4, 5]), shape=(3, 3))
@@ -555,9 +554,9 @@ def test_targets_and_options_that_are_refused():
         with pytest.raises(ValueError, match=r"from_graph\(G\); got .*use method='auto'"):
             sample(other, 5, method="trees")
     with pytest.raises(ValueError, match="from_graph"):
-        as_networkx(ProjectionDPP(A), [0, 1])
+        ProjectionDPP(A).to_networkx([0, 1])
     with pytest.raises(ValueError, match="edges must hold item numbers from 0 to 5"):
-        as_networkx(target, [0, 1, 6])
+        target.to_networkx([0, 1, 6])
     with pytest.raises(ValueError, match="'wilson', 'aldous-broder'; got 'prim'"):
         sample(target, 5, method="trees", algorithm="prim")
     with pytest.raises(ValueError, match="init is for Markov chains"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,8 @@ Booleans = NDArray[np.bool_]
 # Checked matrices of floats, and whatever people pass for one: arrays, lists, tables, sparse.
 Matrix: TypeAlias = "Floats | sparray"
 MatrixLike: TypeAlias = "ArrayLike | sparray"
+# Names of items: text, numbers, edges as tuples, whatever people use.
+Labels: TypeAlias = Sequence[Any]
 # Items by number or label, and one or many sets of them.
 ItemsLike: TypeAlias = "ArrayLike | Iterable[Hashable]"
 # Whatever `np.random.default_rng` takes.

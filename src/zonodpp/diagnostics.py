@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import chain, combinations, islice
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_positive, one_of
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
-from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples
@@ -131,7 +131,7 @@ def relative_error(
             raise ValueError(
                 "the draws were thinned, so the target's inclusion(S) is not theirs; pass exact="
             )
-        if samples.target.power != 2:
+        if not samples.target.has_inclusion:
             raise ValueError(
                 f"P(S in B) has no closed form for power {samples.target.power:g}; pass exact="
             )
@@ -187,7 +187,7 @@ def total_variation(samples: Samples) -> float:
     target = samples.target
     if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
-    sets = _count_sets(target)
+    sets = sum(comb(target.n, size) for size in target.sizes)
     if sets > ENUMERABLE:
         raise ValueError(
             f"there are {sets:.2g} sets that could be drawn out of {target.n} items, more than "
@@ -196,14 +196,14 @@ def total_variation(samples: Samples) -> float:
         )
     bases, counts = samples.unique()
     log_prob = target.log_prob(bases)
-    if isinstance(target, VolumeSampling) and target.power != 2:
+    if not target.has_inclusion:  # then probabilities are relative
         log_prob = log_prob - _log_normaliser(target)
     # Subsets that were never drawn have no excess, so those that were are enough.
     excess = counts / counts.sum() - np.exp(log_prob)
     return float(excess[excess > 0].sum())
 
 
-def _log_normaliser(target: VolumeSampling) -> float:
+def _log_normaliser(target: Target) -> float:
     """Log of the sum over all bases of |det A_B|^power * prod(q_B)."""
     every = combinations(range(target.n), target.r)
     step = max(1, 2**22 // target.r)
@@ -212,10 +212,3 @@ def _log_normaliser(target: VolumeSampling) -> float:
         bases = np.fromiter(chain.from_iterable(block), np.int64).reshape(-1, target.r)
         total = np.logaddexp(total, np.logaddexp.reduce(target.log_prob(bases)))
     return float(total)
-
-
-def _count_sets(target: Any) -> int:
-    """Count the sets of items of the sizes that a draw can have."""
-    if isinstance(target, VolumeSampling) or hasattr(target, "k"):
-        return comb(target.n, getattr(target, "k", target.r))
-    return sum(comb(target.n, size) for size in range(target.r + 1))

@@ -16,7 +16,6 @@ from zonodpp.cli.output import Result, Rows, columns_of_text
 from zonodpp.cli.targets import Shape, make_target, read_weights
 from zonodpp.runs.sampling import sample
 from zonodpp.samples import Samples
-from zonodpp.samples.facts import has_quick_inclusion
 from zonodpp.samples.storage import save_samples
 
 _SHOWN = 10  # draws, and items, in the text for people
@@ -137,7 +136,7 @@ def share_table(samples: Samples, things: str = "item") -> str:
 
 def _exact(samples: Samples, sets: Any) -> Any:
     """Return exact probabilities, or None where they are not known or cost too much."""
-    return samples.target.inclusion(sets) if has_quick_inclusion(samples.target) else None
+    return samples.target.inclusion(sets) if samples.target.has_quick_inclusion else None
 
 
 def _text_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) -> str:

@@ -12,16 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Integers
 from zonodpp.arguments import as_count, as_matrix, check_finite
-from zonodpp.linalg.gram import column_chunks
 from zonodpp.maximum.greedy import items_of, pick_greedily, require_rank
 from zonodpp.maximum.local_search import climb, factor_of
-from zonodpp.targets.determinants import heaviest_tree
-from zonodpp.targets.family import VolumeSampling
-from zonodpp.targets.spectral import SpectralTarget
-
-SURE = 1e7  # how much larger than all others a direction is that every draw needs
+from zonodpp.targets.target import Target
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class Maximum:
 
 
 def find_map(
-    target: Any, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True
+    target: Target, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True
 ) -> Maximum:
     """Find a subset of high probability: MAP inference by greedy picks and exchanges.
 
@@ -83,31 +78,22 @@ def find_map(
     >>> find_map(target).subset
     array([1, 2])
     """
-    ridge = _as_ridge(ridge)
-    if isinstance(target, VolumeSampling):
-        if k is not None and k != target.r:
-            raise ValueError(f"every draw of this target has r = {target.r} items, got k = {k}")
-        if ridge:
-            raise ValueError(
-                "a ridge is for DPP and KDPP: it would change which sets of r items are possible; "
-                "leave it out"
-            )
-        if target.graph is not None:
-            tree = heaviest_tree(target.graph, target.weights)  # determinants of trees are +-1
-            logs = 0.0 if target.weights is None else np.log(target.weights[tree]).sum()
-            return Maximum(tree, float(logs), 0, "global")
-        found = maximise(_whitened(target), k=target.r, swaps=swaps)
-        log_weight = target.power / 2 * (found.log_weight + target.log_normaliser)
-        return Maximum(found.subset, log_weight, found.swaps, found.optimal)
-    if not isinstance(target, SpectralTarget):
+    if not isinstance(target, Target):
         raise TypeError(
             "find_map expects a target (ProjectionDPP, VolumeSampling, DPP, KDPP), got "
             f"{type(target).__name__}; make one with DPP.from_features(Phi) or DPP(L=L)"
         )
-    fixed = getattr(target, "k", None)
-    if fixed is not None and k is not None and k != fixed:
-        raise ValueError(f"every draw of this target has k = {fixed} items, got k = {k}")
-    return _spectral(target, k if fixed is None else fixed, ridge, swaps)
+    ridge = _as_ridge(ridge)
+    k = target.size_to_maximise(k, ridge)
+    known = target.known_maximum()
+    if known is not None:
+        return Maximum(*known, 0, "global")
+    features, log_factor, power = target.objective(k, ridge)
+    # Items without features are impossible, perhaps by a condition, whatever the ridge.
+    possible = np.flatnonzero(features.any(axis=1))
+    found = maximise(features[possible], k=k, ridge=ridge, swaps=swaps)
+    log_weight = power / 2 * (found.log_weight + log_factor)
+    return Maximum(possible[found.subset], log_weight, found.swaps, found.optimal)
 
 
 def maximise(Phi: Any, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True) -> Maximum:
@@ -136,37 +122,6 @@ def maximise(Phi: Any, *, k: int | None = None, ridge: float = 0.0, swaps: bool 
         return Maximum(np.sort(members), log_det, steps, "swaps" if settled else "rounding")
     log_det = factor_of(items, picks).log_det if picks.size else 0.0
     return Maximum(np.sort(picks), log_det, 0, "greedy")
-
-
-def _spectral(target: SpectralTarget, k: int | None, ridge: float, swaps: bool) -> Maximum:
-    """Maximise for a kernel given by eigenvectors, some perhaps of infinite eigenvalue."""
-    finite = target.log_eigenvalues[np.isfinite(target.log_eigenvalues)]
-    sure = target.r - finite.size
-    if k is not None and k < sure:
-        raise ValueError(f"{sure} items are in every draw of this target, got k = {k}")
-    if k == target.r and not ridge:  # determinants of all features differ by one factor alone
-        Phi, log_factor = target.vectors, float(finite.sum())
-    else:
-        # Infinity is a factor far above all others; its own size is taken off again.
-        size = max(float(np.linalg.norm(target.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
-        # A free size goes on as long as items raise the determinant, as infinite ones must.
-        large = SURE * (max(size, 1.0) if k is None else size or 1.0)
-        Phi = np.column_stack([large * target.sure, target.phi])
-        log_factor = -2 * sure * float(np.log(large))
-    # Items without features are impossible, perhaps by a condition, whatever the ridge.
-    possible = np.flatnonzero(Phi.any(axis=1))
-    found = maximise(Phi[possible], k=k, ridge=ridge, swaps=swaps)
-    log_weight = found.log_weight + log_factor
-    return Maximum(possible[found.subset], log_weight, found.swaps, found.optimal)
-
-
-def _whitened(target: VolumeSampling) -> Floats:
-    """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""
-    W, where = target.whitening.W, target.coordinates
-    rows = np.empty((target.n, target.r))
-    for span, chunk in column_chunks(where.matrix, where.scale):
-        rows[span] = (W @ chunk).T
-    return rows
 
 
 def _as_ridge(ridge: Any) -> float:

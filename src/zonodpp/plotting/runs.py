@@ -208,7 +208,7 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
 
 
 def _has_exact(samples: Samples) -> bool:
-    return samples.target.power == 2 and samples.whole
+    return samples.target.has_inclusion and samples.whole
 
 
 def _draw_lanes_of_values(values: Floats, what: str, ax: Axes | None) -> Axes:

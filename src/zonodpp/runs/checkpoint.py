@@ -19,9 +19,9 @@ from zonodpp._files import replacing, sweep
 from zonodpp._version import __version__
 from zonodpp.runs.slices import Chain, Store
 from zonodpp.samplers import Sampler
-from zonodpp.samples.packing import Arrays, check_subsets, pack_target
+from zonodpp.samples.packing import check_subsets, pack_target
 from zonodpp.samples.storage import DAMAGE, read_arrays, write_arrays
-from zonodpp.targets.target import Target
+from zonodpp.targets.target import Arrays, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them

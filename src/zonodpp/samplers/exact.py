@@ -115,7 +115,7 @@ def prepare(
 ) -> ExactDraws:
     """Do what draws share, or take it from an earlier call with the same target."""
     one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
-    if target.power != 2:
+    if not target.has_inclusion:
         raise ValueError(
             f"method='exact' draws from projection DPPs (power 2), not from power "
             f"{target.power:g}; use method='exchange' or 'zonotope'"

@@ -40,7 +40,7 @@ from zonodpp.samplers.walk_cost import (
     steps_of_exact,
 )
 from zonodpp.targets.blocks import Blocks, Indices
-from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.spanning_trees import SpanningTrees
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
 START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `TreeDraws.start`
@@ -141,7 +141,7 @@ class TreeDraws:
         )
 
 
-def prepare(target: VolumeSampling, track: Any = None, *, algorithm: str = "wilson") -> TreeDraws:
+def prepare(target: SpanningTrees, track: Any = None, *, algorithm: str = "wilson") -> TreeDraws:
     """Cut the graph into blocks, choose their roots, and build the tables that steps are drawn by.
 
     Raises

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zonodpp.targets.family import LARGE_GRAPH
-
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
-    from zonodpp.targets.target import Target
 
 
 def size_range(samples: Samples) -> str:
@@ -21,16 +18,6 @@ def size_range(samples: Samples) -> str:
         return str(samples.subsets.shape[2])
     least, most = int(sizes.min()), int(sizes.max())
     return f"{most}" if least == most else f"{least} to {most}"
-
-
-def has_quick_inclusion(target: Target) -> bool:
-    """Whether exact probabilities are known at a cost that is small beside the draws.
-
-    Those of a large graph need a factor of its Laplacian, which may not fit into memory; drawing
-    its trees needs none.
-    """
-    large = target.graph is not None and target.graph.nodes > LARGE_GRAPH
-    return target.power == 2 and not large
 
 
 def html_table(samples: Samples) -> str:
@@ -45,7 +32,7 @@ def html_table(samples: Samples) -> str:
     if "seconds" in samples.stats:
         rows.append(("seconds, all chains", f"{samples.stats['seconds'].sum():.3g}"))
     share = samples.marginals() if draws else np.zeros(0)
-    known = has_quick_inclusion(target) and samples.whole
+    known = target.has_quick_inclusion and samples.whole
     for item in np.argsort(-share, kind="stable")[:5].tolist():
         label = item if target.labels is None else target.labels[item]
         exact = f" (exact {target.inclusion([item]):.3f})" if known else ""

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from zonodpp._types import Labels, Matrix
 from zonodpp.archives import check_sparse
 from zonodpp.arguments import as_count
 from zonodpp.linalg.columns import frozen
 from zonodpp.targets import ProjectionDPP, VolumeSampling
-from zonodpp.targets.graphs import Graph, count_components
-from zonodpp.targets.target import Target
+from zonodpp.targets.target import Arrays, Header, Target
 
 ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
-
-Arrays = dict[str, NDArray[Any]]
-Header = dict[str, Any]
 
 
 def pack_target(target: Target) -> tuple[Header, Arrays]:
@@ -38,35 +35,10 @@ def pack_target(target: Target) -> tuple[Header, Arrays]:
     >>> unpack_target(header, arrays)
     ProjectionDPP(r=2, n=4, power=2)
     """
-    header: Header
-    if not isinstance(target, VolumeSampling):
-        return _pack_spectral(target)
-    header = {
-        "projection": isinstance(target, ProjectionDPP),
-        "power": target.power,
-        "shape": [target.r, target.n],
-        "sparse": None,
-        "labels": _labels_of(target),
-    }
-    arrays: Arrays = {}
-    if sp.issparse(target.A):
-        A = target.A if target.A.format in ("csc", "csr") else target.A.tocsc()
-        header["sparse"] = A.format
-        arrays.update({"target/data": A.data, "target/indices": A.indices})
-        arrays["target/indptr"] = A.indptr
-    else:
-        arrays["target/A"] = np.asarray(target.A)
-    if target.weights is not None:
-        arrays["target/weights"] = target.weights
-    graph = target.graph
-    if graph is not None:
-        arrays.update({"target/tail": graph.tail, "target/head": graph.head})
-        header["graph"] = {
-            "nodes": graph.nodes,
-            "names": None if graph.names is None else _encode_labels(graph.names),
-            "multigraph": graph.multigraph,
-            "weight": graph.weight,
-        }
+    header, arrays = target.stored()
+    header["labels"] = _encode_labels(header["labels"])
+    if "graph" in header:
+        header["graph"]["names"] = _encode_labels(header["graph"]["names"])
     return header, arrays
 
 
@@ -96,24 +68,22 @@ def unpack_target(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         _need(A, np.float64, 2, "A")
     if A.shape != shape or shape[0] > shape[1]:
         raise ValueError(f"A is {A.shape}, but {shape} was announced")
-    graph = None
-    if "graph" in header:
-        graph = _unpack_graph(header["graph"], arrays, weights)
-        if A.shape != (graph.nodes - 1, graph.tail.size) or (graph.incidence() != A).nnz:
-            raise ValueError("A is not the incidence matrix of the graph")
     projection = header["projection"]
     if projection and header["power"] != 2:
         raise ValueError(f"a projection DPP has power 2, not {header['power']!r}")
-    # A, labels and graph are as a constructor left them, so none of the constructors fits.
+    if "graph" in header:
+        return _unpack_trees(header["graph"], arrays, A, labels)
     cls = ProjectionDPP if projection else VolumeSampling
-    target = cls.__new__(cls)
-    target._set(A, header["power"], weights, labels, graph)
-    return target
+    return cls._make(A, weights, labels, power=header["power"])
 
 
-def _unpack_graph(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], weights: Any
-) -> Graph:
+def _unpack_trees(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], A: Matrix, labels: Labels | None
+) -> Target:
+    from zonodpp.targets.graphs import Graph  # not needed, nor loaded, for other targets
+    from zonodpp.targets.spanning_trees import SpanningTrees
+
+    weights = arrays.get("target/weights")
     tail, head = arrays["target/tail"], arrays["target/head"]
     nodes = as_count(header["nodes"], "nodes", 2)
     for ends in (tail, head):
@@ -123,17 +93,15 @@ def _unpack_graph(
     if weights is not None and not (weights > 0).all():
         raise ValueError("edge weights must be positive")
     names = _decode_labels(header["names"], nodes)
-    links = sp.coo_array((np.ones(tail.size), (tail, head)), shape=(nodes, nodes))
-    if nodes > tail.size + 1 or count_components(links) > 1:
+    tail, head = frozen(tail, np.int64), frozen(head, np.int64)
+    graph = Graph(nodes, tail, head, names, bool(header["multigraph"]), header["weight"])
+    if nodes > tail.size + 1 or graph.components() > 1:
         raise ValueError("the graph is disconnected")
-    return Graph(
-        nodes,
-        frozen(tail, np.int64),
-        frozen(head, np.int64),
-        names,
-        bool(header["multigraph"]),
-        header["weight"],
-    )
+    if A.shape != (nodes - 1, tail.size) or (graph.incidence() != A).nnz:
+        raise ValueError("A is not the incidence matrix of the graph")
+    if labels is None:
+        raise ValueError("the edges of the graph have no labels")
+    return SpanningTrees.of_edges(graph, weights, labels)
 
 
 def _need(array: NDArray[Any], kind: type, dimensions: int, name: str) -> None:
@@ -151,13 +119,6 @@ def check_subsets(subsets: NDArray[Any], n: int) -> None:
     before, after = subsets[:, :, :-1], subsets[:, :, 1:]
     if not ((after == -1) | ((before >= 0) & (before < after))).all():
         raise ValueError("the items of a draw do not ascend")
-
-
-def _pack_spectral(target: Any) -> tuple[Header, Arrays]:
-    header = {"kind": type(target).__name__, "labels": _labels_of(target)}
-    if header["kind"] == "KDPP":
-        header["k"] = target.k
-    return header, {"target/vectors": target.vectors, "target/logs": target.log_eigenvalues}
 
 
 def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
@@ -184,11 +145,9 @@ def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     return DPP._make(found, labels)
 
 
-def _labels_of(target: Target) -> list[Any] | None:
-    return None if target.labels is None else _encode_labels(target.labels)
-
-
-def _encode_labels(labels: Sequence[Any]) -> list[Any]:
+def _encode_labels(labels: Labels | None) -> list[Any] | None:
+    if labels is None:
+        return None
     unknown: set[str] = set()
 
     def encode(label: Any) -> Any:

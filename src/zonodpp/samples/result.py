@@ -15,8 +15,6 @@ from zonodpp.arguments import as_positive, spawn
 from zonodpp.diagnostics import from_arviz
 from zonodpp.samples import datatree, storage
 from zonodpp.samples.facts import html_table, size_range
-from zonodpp.targets import VolumeSampling
-from zonodpp.targets.graphs import as_networkx
 from zonodpp.targets.target import Target
 
 
@@ -87,9 +85,7 @@ class Samples:
     @property
     def whole(self) -> bool:
         """False after `thinned`: then the draws no longer follow the target's law."""
-        if not isinstance(self.target, VolumeSampling):
-            return self._whole
-        return self._whole and bool((self.subsets >= 0).all())
+        return self._whole and (self.target.sizes_vary or bool((self.subsets >= 0).all()))
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -126,7 +122,7 @@ class Samples:
         >>> nx.is_tree(samples.to_networkx())
         True
         """
-        return as_networkx(self.target, self.subsets[chain, draw])
+        return self.target.to_networkx(self.subsets[chain, draw])
 
     def _need_draws(self) -> None:
         if not self.subsets.size:
@@ -301,9 +297,7 @@ class Samples:
         """
         if not self.whole:
             raise ValueError("these draws were thinned already; thin the draws they came from")
-        mean = float(self.subsets.shape[2])
-        if not isinstance(self.target, VolumeSampling):
-            mean = self.target.expected_size  # type: ignore[attr-defined]
+        mean = self.target.expected_size
         size = as_positive(expected_size, "expected_size")
         if size > mean:
             raise ValueError(

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonodpp.samples.packing import Arrays, Header, check_subsets, pack_target, unpack_target
+from zonodpp.samples.packing import check_subsets, pack_target, unpack_target
+from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples

@@ -2,23 +2,19 @@
 
 The law stays in the family, with the same items under the same numbers. An item that must be in
 becomes a column of its own direction, so every basis holds it, and all others lose what they have
-along it. An item that must not be in loses its weight. In a graph the first are contracted and then
-hung up again as pendant edges, and the second become loops.
+along it. An item that must not be in loses its weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers
-from zonodpp.linalg.columns import frozen
+from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.linalg.gram import column_chunks
-from zonodpp.targets.graphs import Graph, count_components
 from zonodpp.targets.labels import Naming
 
 
@@ -29,7 +25,7 @@ class Condition(NamedTuple):
     exclude: Integers
 
     @classmethod
-    def of(cls, include: Any, exclude: Any, naming: Naming) -> Condition:
+    def of(cls, include: ItemsLike, exclude: ItemsLike, naming: Naming) -> Condition:
         """Check two sets of items, given by number or label."""
         condition = cls(
             naming.numbers(include, "include").ravel(), naming.numbers(exclude, "exclude").ravel()
@@ -112,40 +108,3 @@ def without(weights: Floats | None, exclude: Integers, n: int) -> Floats | None:
     result = np.ones(n) if weights is None else weights.copy()
     result[exclude] = 0.0
     return result
-
-
-def contract_and_delete(graph: Graph, condition: Condition, labels: Sequence[Any]) -> Graph:
-    """Return a graph whose spanning trees are those that meet the condition, edge by edge."""
-    from scipy.sparse.csgraph import connected_components
-
-    include, exclude = condition
-    tree = _links(graph, include)
-    parts, part = connected_components(tree, directed=False)
-    if parts != graph.nodes - include.size:
-        raise never_together(include, "these edges close a cycle")
-    tail, head = graph.tail.copy(), graph.head.copy()
-    first = np.full(parts, graph.nodes)
-    np.minimum.at(first, part, np.arange(graph.nodes))
-    merged = first[part]  # each contracted part is one of its nodes, the others become leaves
-    tail, head = merged[tail], merged[head]
-    leaves = np.flatnonzero(merged != np.arange(graph.nodes))
-    # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.
-    leaves = leaves[np.argsort(merged[leaves], kind="stable")]
-    edges = include[np.argsort(tail[include], kind="stable")]
-    head[edges] = leaves
-    head[exclude] = tail[exclude]
-    result = graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
-    pieces = count_components(_links(result, slice(None)))
-    if pieces > 1:
-        edge = labels[int(exclude[0])]
-        others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
-        raise ImpossibleError(
-            f"without edge {edge}{others} the graph falls into {pieces} parts: it has no spanning "
-            "tree left; exclude fewer edges"
-        )
-    return result
-
-
-def _links(graph: Graph, edges: Any) -> sp.coo_array:
-    tail, head = graph.tail[edges], graph.head[edges]
-    return sp.coo_array((np.ones(tail.size), (tail, head)), shape=(graph.nodes, graph.nodes))

@@ -1,15 +1,12 @@
-"""Log determinants of many bases at once, and the largest one of a graph."""
+"""Log determinants of many bases at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from zonodpp._types import Floats, Integers
-from zonodpp.targets.graphs import Graph
 
 
 def log_dets(columns: Callable[[Integers], Floats], bases: Integers) -> Floats:
@@ -32,34 +29,3 @@ def log_dets(columns: Callable[[Integers], Floats], bases: Integers) -> Floats:
             logs[tiny] = -np.inf
             result[start : start + step] = logs + lengths[:, 0].sum(axis=1)
     return result
-
-
-def tree_log_dets(graph: Graph, scale: Floats | None, bases: Integers) -> Floats:
-    """Log |det| of a graph's bases: a spanning tree has determinant +-1, times its weights."""
-    result = np.zeros(len(bases))
-    for k, edges in enumerate(bases):
-        if not graph.is_spanning_tree(edges):
-            result[k] = -np.inf
-        elif scale is not None:
-            result[k] = np.log(scale[edges]).sum()
-    return result
-
-
-def heaviest_tree(graph: Graph, weights: Floats | None) -> Integers:
-    """Return the edges of the spanning tree of greatest weight, ascending."""
-    logs = np.zeros(graph.tail.size)
-    usable = graph.tail != graph.head
-    if weights is not None:
-        usable &= weights > 0
-        with np.errstate(divide="ignore"):
-            logs = np.log(weights)
-    # Ranks instead of weights: all different, never zero, and they say which edge it is.
-    order = np.argsort(-logs, kind="stable")
-    order = order[usable[order]]
-    ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
-    _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
-    links = sp.csr_array(
-        (first + 1.0, (ends[first, 0], ends[first, 1])), shape=(graph.nodes, graph.nodes)
-    )
-    tree = minimum_spanning_tree(links)
-    return np.asarray(np.sort(order[tree.data.astype(np.int64) - 1]))

@@ -10,11 +10,12 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.arguments import as_matrix, is_dataframe
+from zonodpp.arguments import as_matrix
 from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
+from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
 from zonodpp.targets.symmetric import logistic, shift_to_size, size_law
@@ -52,8 +53,6 @@ class DPP(SpectralTarget):
     array([[1, 1, 1, 3, 2]])
     """
 
-    sizes_vary = True
-
     def __init__(self, L: Any = None, *, K: Any = None) -> None:
         if (L is None) == (K is None):
             raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
@@ -81,8 +80,8 @@ class DPP(SpectralTarget):
         >>> DPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)))
         DPP(n=10000, rank 20, expected size 20)
         """
-        labels = list(Phi.index) if is_dataframe(Phi) else None
-        return cls._make(spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi)), labels)
+        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
+        return cls._make(found, labels_of(Phi, "index"))
 
     @classmethod
     def _make(cls, found: Spectrum, labels: Any) -> Self:
@@ -107,9 +106,9 @@ class DPP(SpectralTarget):
         return frozen(np.zeros((0, 0)))
 
     @property
-    def width(self) -> int:
-        """The most items that a draw can hold."""
-        return min(self.n, self.r)
+    def sizes(self) -> range:
+        """Every size up to the rank."""
+        return range(self.r + 1)
 
     def on_bases(self, method: str) -> ProjectionDPP:
         """Return the projection DPP on the items and one more column for each eigenvector.

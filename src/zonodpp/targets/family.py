@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
-from zonodpp.arguments import (
-    NonFiniteError,
-    as_matrix,
-    as_positive,
-    as_weights,
-    is_dataframe,
-)
+from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
+from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.gram import DenseGram, RankError, column_chunks
-from zonodpp.targets.conditioning import (
-    Condition,
-    ImpossibleError,
-    contract_and_delete,
-    split_off,
-    without,
-)
-from zonodpp.targets.determinants import heaviest_tree, log_dets, tree_log_dets
-from zonodpp.targets.graphs import Graph, far_apart
-from zonodpp.targets.target import Target
-
-if TYPE_CHECKING:
-    from zonodpp.targets.network import Network
-
-DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
-LARGE_GRAPH = 6000  # nodes of a graph beyond which no r x r matrix is made (288 MB)
+from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off, without
+from zonodpp.targets.determinants import log_dets
+from zonodpp.targets.labels import labels_of
+from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 
 class VolumeSampling(Target):
@@ -60,8 +42,6 @@ class VolumeSampling(Target):
         As given; weights is None when all items count the same.
     labels : sequence or None
         Names of the items: the columns of a DataFrame, the edges of a graph.
-    graph : Graph or None
-        The edges, when the target was made from a graph.
 
     Examples
     --------
@@ -73,26 +53,25 @@ class VolumeSampling(Target):
     1.3863
     """
 
-    A: Any
+    A: Any  # an array or a scipy.sparse matrix
 
-    def __init__(self, A: Any, *, power: float = 1.0, weights: ArrayLike | None = None) -> None:
-        labels = list(A.columns) if is_dataframe(A) else None
+    def __init__(
+        self, A: MatrixLike, *, power: float = 1.0, weights: ArrayLike | None = None
+    ) -> None:
         matrix = as_matrix(A, "A")
         if matrix.shape[0] > matrix.shape[1]:
             raise ValueError(
                 f"A is r x n with items as columns and r <= n, got {matrix.shape[0]} x "
                 f"{matrix.shape[1]}; if rows are items, use from_features(X)"
             )
-        self._set(matrix, power, weights, labels)
+        self._set(matrix, power, weights, labels_of(A, "columns"))
 
     def _set(
         self,
-        A: Any,
+        A: Matrix,
         power: float,
         weights: ArrayLike | None,
-        labels: Sequence[Any] | None,
-        graph: Graph | None = None,
-        *,
+        labels: Labels | None,
         given: str = "A",
     ) -> None:
         r, n = A.shape
@@ -103,43 +82,39 @@ class VolumeSampling(Target):
             power=as_positive(power, "power"),
             weights=as_weights(weights, n),
             labels=labels,
-            graph=graph,
         )
-        if graph is None:  # a connected graph has full rank; its factor waits until asked for
-            try:
-                _ = self.coordinates
-            except RankError as error:
-                if not given:  # the caller knows better what to say
-                    raise
-                raise ValueError(_rank_message(self, error.rank, given)) from None
-            except NonFiniteError as error:
-                place = error.place if given == "A" else error.place[::-1]
-                raise NonFiniteError(given, error.count, place) from None
+        self._check_rank(given)
+
+    def _check_rank(self, given: str) -> None:
+        """Raise an error unless A has full rank; ``given`` is what the caller was given for A."""
+        try:
+            _ = self.coordinates
+        except RankError as error:
+            if not given:  # the caller knows better what to say
+                raise
+            raise ValueError(_rank_message(self, error.rank, given)) from None
+        except NonFiniteError as error:
+            place = error.place if given == "A" else error.place[::-1]
+            raise NonFiniteError(given, error.count, place) from None
 
     @classmethod
     def _make(
         cls,
-        A: Any,
+        A: Matrix,
         weights: ArrayLike | None,
-        labels: Sequence[Any] | None,
-        graph: Graph | None = None,
+        labels: Labels | None,
         *,
+        power: float = 2.0,
         given: str = "A",
     ) -> Self:
         target = cls.__new__(cls)
-        target._set(A, 2.0, weights, labels, graph, given=given)
+        target._set(A, power, weights, labels, given)
         return target
 
     @property
-    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Exact draws exist for power 2; trees of a graph are mostly cheaper by a walk."""
-        if self.power != 2:
-            return ("exchange",)
-        return ("exact",) if self.graph is None else ("trees", "exact")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is quickly made anew."""
-        return {k: v for k, v in self.__dict__.items() if k != "_network"}
+    def methods(self) -> tuple[str, ...]:
+        """Exact draws exist for power 2 only."""
+        return ("exact",) if self.power == 2 else ("exchange",)
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -148,40 +123,21 @@ class VolumeSampling(Target):
     @cached_property
     def coordinates(self) -> Coordinates:
         """A and the weights as all methods read them: in coordinates and units that are sound."""
-        tree = None if self.graph is None else heaviest_tree(self.graph, self.weights)
-        return coordinates_of(self.A, self.weights, self.power, tree)
+        return coordinates_of(self.A, self.weights, self.power)
 
     @cached_property
     def columns(self) -> Columns:
         """The matrix of `coordinates`, laid out by columns for compiled code."""
         return columns_of(self.coordinates.matrix)
 
-    @cached_property
-    def _network(self) -> Network | None:
-        """What gives the probabilities of a graph's edges where dense matrices should not."""
-        graph, weights = self.graph, self.weights
-        if graph is None or (graph.nodes <= DENSE_GRAPH and not far_apart(weights)):
-            return None
-        from zonodpp.targets.network import Network  # loads the compiler
-
-        weights = np.ones(self.n) if weights is None else weights
-        return Network(graph.nodes, graph.tail, graph.head, weights)
-
     @property
     def whitening(self) -> DenseGram:
         """The dense factor W of the Gram matrix: W times the columns has orthonormal rows."""
-        if self.graph is not None and self.graph.nodes > LARGE_GRAPH:
-            raise ValueError(
-                f"the graph has {self.r + 1} nodes, more than the {LARGE_GRAPH} that methods with "
-                "dense matrices take; use method='trees'"
-            )
         return self.coordinates.gram
 
     @cached_property
     def log_normaliser(self) -> float:
         """Log of the sum over all bases of ``|det (A s)_B|**2``, where s = q**(1 / power)."""
-        if self._network is not None:
-            return self._network.log_total()
         return 2 * self.coordinates.log_factor + self.coordinates.gram.logdet
 
     def log_prob(self, B: ArrayLike) -> Floats:
@@ -211,43 +167,12 @@ class VolumeSampling(Target):
             result = result + self.power / 2 * self.log_normaliser
         return np.asarray(result.reshape(shape))[()]
 
-    def _log_dets(self, bases: Any) -> Floats:
+    def _log_dets(self, bases: Integers) -> Floats:
         """Log |det| of whitened bases, whose squares sum to one over all bases."""
-        if self.graph is not None:
-            logs = tree_log_dets(self.graph, self.weights, bases)
-            return logs / self.power - self.log_normaliser / 2
         where = self.coordinates
         return log_dets(where.unweighted, bases) + where.log_factors(bases)
 
-    def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
-        """Return the law of a draw given that it holds some items and does not hold others.
-
-        Parameters
-        ----------
-        include : list of items
-            Items that are in every draw of the new target, by number or label; see `items`.
-        exclude : list of items
-            Items that are in none.
-
-        Returns
-        -------
-        target
-            Of the same kind, with the same n items under the same numbers and labels, so that
-            every method applies. Its ``A`` is in other coordinates.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
-        array([1. , 0.5, 0. , 0.5])
-        """
-        condition = Condition.of(include, exclude, self._naming)
-        target = type(self).__new__(type(self))
-        if self.graph is not None and self.labels is not None:
-            graph = contract_and_delete(self.graph, condition, self.labels)
-            target._set(graph.incidence(), self.power, self.weights, self.labels, graph)
-            return target
+    def _given(self, condition: Condition) -> Self:
         A, weights = self.A, self.weights
         if condition.include.size:
             where = self.coordinates
@@ -255,13 +180,12 @@ class VolumeSampling(Target):
             weights = weights if where.plain is None else None  # else they are in the matrix
         weights = without(weights, condition.exclude, self.n)
         try:
-            target._set(A, self.power, weights, self.labels, given="")
+            return self._make(A, weights, self.labels, power=self.power, given="")
         except RankError as error:
             raise ImpossibleError(
                 f"without the {condition.exclude.size} excluded items only {error.rank} of the "
                 f"{self.r} directions are left, too few for a draw; exclude fewer items"
             ) from None
-        return target
 
     def kernel(self) -> Floats:
         """Return the kernel K = A'(AA')^{-1}A, equation (4); n x n, for looking at small cases.
@@ -296,19 +220,21 @@ class VolumeSampling(Target):
         sets = self.items(S)
         k = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), k)
-        result = np.zeros(len(flat))
-        if self._network is not None:
-            result = self._network.inclusion(flat)
-        elif k <= self.r:
-            step = max(1, 256 // max(1, k))  # sets that share one small kernel
-            for start in range(0, len(flat), step):
-                chunk = flat[start : start + step]
-                items, place = np.unique(chunk, return_inverse=True)
-                place = place.reshape(chunk.shape)
-                K = self.coordinates.gram.quadratic(self.coordinates.weighted(items))
-                K_S = K[place[:, :, None], place[:, None, :]]
-                result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
+        result = self._inclusion(flat) if k <= self.r else np.zeros(len(flat))
         return np.asarray(result.reshape(sets.shape[:-1]))[()]
+
+    def _inclusion(self, sets: Integers) -> Floats:
+        """Return det K_S for sets of one size, (count, k)."""
+        result = np.zeros(len(sets))
+        step = max(1, 256 // max(1, sets.shape[1]))  # sets that share one small kernel
+        for start in range(0, len(sets), step):
+            chunk = sets[start : start + step]
+            items, place = np.unique(chunk, return_inverse=True)
+            place = place.reshape(chunk.shape)
+            K = self.coordinates.gram.quadratic(self.coordinates.weighted(items))
+            K_S = K[place[:, :, None], place[:, None, :]]
+            result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
+        return result
 
     def marginals(self) -> Floats:
         """Exact probability of each item: the diagonal of K, also called leverage scores.
@@ -335,16 +261,54 @@ class VolumeSampling(Target):
         >>> round(float(target.leverages().sum()), 12)
         2.0
         """
-        if self._network is not None:
-            return self._network.marginals()
         where = self.coordinates
         result = np.empty(self.n)
         for span, chunk in column_chunks(where.matrix, where.scale):
             result[span] = where.gram.diagonal(chunk)
         return result
 
+    def size_to_maximise(self, k: int | None, ridge: float) -> int:
+        """Return r, the size of every draw; another size or a ridge is refused."""
+        if k is not None and k != self.r:
+            raise ValueError(f"every draw of this target has r = {self.r} items, got k = {k}")
+        if ridge:
+            raise ValueError(
+                "a ridge is for DPP and KDPP: it would change which sets of r items are possible; "
+                "leave it out"
+            )
+        return self.r
+
+    def objective(self, k: int | None, ridge: float) -> Objective:
+        """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""
+        W, where = self.whitening.W, self.coordinates
+        rows = np.empty((self.n, self.r))
+        for span, chunk in column_chunks(where.matrix, where.scale):
+            rows[span] = (W @ chunk).T
+        return Objective(rows, self.log_normaliser, self.power)
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        header: Header = {
+            "projection": False,
+            "power": self.power,
+            "shape": [self.r, self.n],
+            "sparse": None,
+            "labels": self.labels,
+        }
+        arrays: Arrays = {}
+        if sp.issparse(self.A):
+            A = self.A if self.A.format in ("csc", "csr") else self.A.tocsc()
+            header["sparse"] = A.format
+            parts = {"data": A.data, "indices": A.indices, "indptr": A.indptr}
+            arrays.update({f"target/{name}": part for name, part in parts.items()})
+        else:
+            arrays["target/A"] = np.asarray(self.A)
+        if self.weights is not None:
+            arrays["target/weights"] = self.weights
+        return header, arrays
+
     def _need_power_two(self, what: str) -> None:
-        if self.power != 2:
+        if not self.has_inclusion:
             raise ValueError(
                 f"{what} is known in closed form for power 2 only (here power={self.power:g}); "
                 "estimate it from draws: sample(target).inclusion(S), .marginals()"

@@ -1,4 +1,4 @@
-"""Graphs as arrays: edges and incidence; reading them, and giving trees back to networkx."""
+"""Graphs as arrays: edges and incidence, read from networkx and from sparse matrices."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 
-from zonodpp._types import Floats, Integers
-from zonodpp.arguments import as_items
+from zonodpp._types import Floats, Integers, Labels
 from zonodpp.linalg.columns import frozen
 
 ROUNDING = 1e-12  # by which a symmetric matrix may be off
-FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
 
 
 class Graph(NamedTuple):
@@ -24,7 +22,7 @@ class Graph(NamedTuple):
     nodes: int
     tail: Integers
     head: Integers
-    names: Sequence[Any] | None = None  # of the nodes; None: their numbers
+    names: Labels | None = None  # of the nodes; None: their numbers
     multigraph: bool = False
     weight: str | None = None  # the edge attribute that weights were read from
 
@@ -41,13 +39,19 @@ class Graph(NamedTuple):
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         return sp.csc_array((signs, rows[kept], indptr), shape=(r, n))
 
+    def links(self, edges: Integers | slice = slice(None)) -> sp.coo_array:
+        """Return a matrix with a one for each of some edges, nodes by nodes."""
+        tail, head = self.tail[edges], self.head[edges]
+        return sp.coo_array((np.ones(tail.size), (tail, head)), shape=(self.nodes, self.nodes))
+
+    def components(self, edges: Integers | slice = slice(None)) -> int:
+        """Count the parts into which the graph falls that has only these edges."""
+        links = self.links(edges)
+        return int(connected_components(links, directed=False, return_labels=False))
+
     def is_spanning_tree(self, edges: Integers) -> bool:
         """Tell whether these nodes - 1 edges connect all nodes."""
-        tree = sp.coo_array(
-            (np.ones(edges.size), (self.tail[edges], self.head[edges])),
-            shape=(self.nodes, self.nodes),
-        )
-        return count_components(tree) == 1
+        return self.components(edges) == 1
 
 
 class EdgePairs(Sequence[tuple[int, int]]):
@@ -73,21 +77,9 @@ class EdgePairs(Sequence[tuple[int, int]]):
         return f"<{len(self)} edges: {', '.join(map(str, self[:3]))}{more}>"
 
 
-def count_components(links: Any) -> int:
-    """Count the parts into which a graph falls; ``links`` is a sparse matrix of its edges."""
-    from scipy.sparse.csgraph import connected_components  # not needed, nor loaded, elsewhere
-
-    return int(connected_components(links, directed=False, return_labels=False))
-
-
-def far_apart(weights: Floats | None) -> bool:
-    """Tell whether edge weights differ by so much that subtraction would cost digits."""
-    return weights is not None and float(weights.min()) < float(weights.max()) / FAR_APART
-
-
 def read_graph(
-    G: Any, weight: str | None, names: Sequence[Any] | None = None
-) -> tuple[Graph, Floats | None, Sequence[Any]]:
+    G: Any, weight: str | None, names: Labels | None = None
+) -> tuple[Graph, Floats | None, Labels]:
     """Read a networkx graph or a symmetric sparse matrix of edge weights.
 
     Returns
@@ -98,7 +90,7 @@ def read_graph(
     """
     if weight is not None and not isinstance(weight, str):
         raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
-    labels: Sequence[Any]
+    labels: Labels
     if sp.issparse(G):
         graph, weights, labels = _read_adjacency(G, weight, names)
     elif hasattr(G, "edges") and hasattr(G, "is_directed"):
@@ -122,10 +114,7 @@ def read_graph(
                 f"edge weights must be positive and finite; edge {labels[e]} has {weights[e]:g} "
                 "(remove edges that must not be used)"
             )
-    links = sp.coo_array(
-        (np.ones(graph.tail.size), (graph.tail, graph.head)), shape=(graph.nodes, graph.nodes)
-    )
-    components = count_components(links)
+    components = graph.components()
     if components > 1:
         raise ValueError(
             f"the graph is disconnected: it has {components} components, so no spanning tree; "
@@ -187,8 +176,8 @@ def _as_edge_weights(values: list[Any], labels: list[tuple[Any, ...]], weight: s
 
 
 def _read_adjacency(
-    G: Any, weight: str | None, names: Sequence[Any] | None
-) -> tuple[Graph, Floats | None, Sequence[Any]]:
+    G: Any, weight: str | None, names: Labels | None
+) -> tuple[Graph, Floats | None, Labels]:
     if weight is not None:
         raise ValueError(
             f"weight={weight!r} names an attribute of networkx edges; a sparse matrix holds the "
@@ -214,42 +203,3 @@ def _read_adjacency(
         raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
     pairs = zip(tail.tolist(), head.tolist(), strict=True)
     return graph, np.asarray(upper.data), [(names[u], names[v]) for u, v in pairs]
-
-
-def as_networkx(target: Any, edges: ArrayLike) -> Any:
-    """Return one draw from a graph's target as a networkx graph.
-
-    It has all nodes under their own names, and the draw's edges with their weights (and keys, in
-    a multigraph). Other attributes are not kept.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from zonodpp import ProjectionDPP, sample
-    >>> target = ProjectionDPP.from_graph(nx.path_graph("abc"))
-    >>> as_networkx(target, sample(target, 1, rng=0).subsets[0, 0]).edges
-    EdgeView([('a', 'b'), ('b', 'c')])
-    """
-    graph, labels = target.graph, target.labels
-    if graph is None or labels is None:
-        raise ValueError(
-            "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
-        )
-    try:
-        import networkx as nx
-    except ImportError:
-        raise ImportError("networkx is missing; pip install 'zonodpp[graph]'") from None
-    row = np.asarray(edges)
-    items = as_items(row[row != -1], target.n, "edges")  # -1 fills up the rows of thinned draws
-    tree = nx.MultiGraph() if graph.multigraph else nx.Graph()
-    tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
-    weights = None if target.weights is None else target.weights[items].tolist()
-    for k, e in enumerate(items.tolist()):
-        data = {} if weights is None else {graph.weight or "weight": weights[k]}
-        if not (isinstance(labels[e], tuple) and len(labels[e]) in (2, 3)):
-            raise ValueError(
-                f"edge {e} has a name of its own, {labels[e]!r}; draw from the target that "
-                "from_graph gave to have networkx trees"
-            )
-        tree.add_edges_from([(*labels[e], data)])
-    return tree

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
-from zonodpp.arguments import as_count, as_matrix, is_dataframe
+from zonodpp.arguments import as_count, as_matrix
 from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
+from zonodpp.targets.labels import labels_of
 from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, as_rows
 from zonodpp.targets.symmetric import (
     log_symmetric,
@@ -24,7 +25,7 @@ from zonodpp.targets.symmetric import (
     shift_to_size,
     taking_chances,
 )
-from zonodpp.targets.target import Target
+from zonodpp.targets.target import Arrays, Header, Target
 
 
 class KDPP(SpectralTarget):
@@ -64,8 +65,8 @@ class KDPP(SpectralTarget):
         >>> KDPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)), 5)
         KDPP(k=5, n=10000, rank 20)
         """
-        labels = list(Phi.index) if is_dataframe(Phi) else None
-        return cls._make(spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi)), labels, k)
+        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
+        return cls._make(found, labels_of(Phi, "index"), k)
 
     @classmethod
     def _make(cls, found: Spectrum, labels: Any, k: int) -> Self:
@@ -94,9 +95,20 @@ class KDPP(SpectralTarget):
         return self._make(found, self.labels, self.k)
 
     @property
-    def width(self) -> int:
-        """The number of items of every draw."""
+    def sizes(self) -> range:
+        """Every draw has k items."""
+        return range(self.k, self.k + 1)
+
+    def size_to_maximise(self, k: int | None, ridge: float) -> int:
+        """Return the size of every draw; another size is refused."""
+        if k is not None and k != self.k:
+            raise ValueError(f"every draw of this target has k = {self.k} items, got k = {k}")
         return self.k
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        header, arrays = super().stored()
+        return {**header, "k": self.k}, arrays
 
     def size_law(self) -> Floats:
         """Probability of each size from 0 to r: one for k."""
@@ -111,11 +123,6 @@ class KDPP(SpectralTarget):
 
     def __repr__(self) -> str:
         return f"KDPP(k={self.k}, n={self.n}, rank {self.r})"
-
-    @property
-    def expected_size(self) -> float:
-        """The size of every draw, k."""
-        return float(self.k)
 
     @cached_property
     def taking(self) -> Floats:

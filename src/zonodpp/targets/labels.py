@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from zonodpp._types import Integers
-from zonodpp.arguments import as_items
+from zonodpp._types import Integers, Labels
+from zonodpp.arguments import as_items, is_dataframe
 
 SHOWN = 5  # labels or items quoted in a message
+
+
+def labels_of(table: Any, axis: str) -> Labels | None:
+    """Return the names that a DataFrame has for its "index" or its "columns", else None."""
+    return list(getattr(table, axis)) if is_dataframe(table) else None
 
 
 class Naming:
@@ -28,7 +33,7 @@ class Naming:
         graph, whose ends may be given in either order.
     """
 
-    def __init__(self, n: int, labels: Sequence[Any] | None, *, edges: bool = False) -> None:
+    def __init__(self, n: int, labels: Labels | None, *, edges: bool = False) -> None:
         self.n, self.labels, self.edges = n, labels, edges
 
     def numbers(self, S: Any, name: str) -> Integers:

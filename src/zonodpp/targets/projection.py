@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp.arguments import as_matrix, is_dataframe
+from zonodpp._types import Labels, MatrixLike, SeedLike
+from zonodpp.arguments import as_matrix
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.reduction import add_jitter, principal_scores, projection_basis
 from zonodpp.targets.family import VolumeSampling
-from zonodpp.targets.graphs import read_graph
+from zonodpp.targets.labels import labels_of
+from zonodpp.targets.target import Arrays, Header
+
+if TYPE_CHECKING:
+    from zonodpp.targets.spanning_trees import SpanningTrees
 
 
 class ProjectionDPP(VolumeSampling):
@@ -34,18 +39,23 @@ class ProjectionDPP(VolumeSampling):
     (1, 3, 2)
     """
 
-    def __init__(self, A: Any, *, weights: ArrayLike | None = None) -> None:
+    def __init__(self, A: MatrixLike, *, weights: ArrayLike | None = None) -> None:
         super().__init__(A, power=2.0, weights=weights)
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        header, arrays = super().stored()
+        return {**header, "projection": True}, arrays
 
     @classmethod
     def from_features(
         cls,
-        X: Any,
+        X: MatrixLike,
         *,
         weights: ArrayLike | None = None,
         rank: int | None = None,
         jitter: float | None = None,
-        rng: Any = None,
+        rng: SeedLike = None,
     ) -> Self:
         """Make the target whose items are the rows of X, as in scikit-learn.
 
@@ -72,7 +82,6 @@ class ProjectionDPP(VolumeSampling):
         >>> ProjectionDPP.from_features(X, rank=5)
         ProjectionDPP(r=5, n=100, power=2)
         """
-        labels = list(X.index) if is_dataframe(X) else None
         matrix = as_matrix(X, "X")
         if rank is not None:
             matrix = principal_scores(matrix, rank)
@@ -86,10 +95,10 @@ class ProjectionDPP(VolumeSampling):
                 "items, use ProjectionDPP(A)"
             )
         A = matrix.T.tocsc() if sp.issparse(matrix) else matrix.T
-        return cls._make(A, weights, labels, given="X")
+        return cls._make(A, weights, labels_of(X, "index"), given="X")
 
     @classmethod
-    def from_kernel(cls, K: Any) -> Self:
+    def from_kernel(cls, K: MatrixLike) -> Self:
         """Make the target from its kernel, an n x n orthogonal projection (checked).
 
         Examples
@@ -105,8 +114,8 @@ class ProjectionDPP(VolumeSampling):
 
     @classmethod
     def from_graph(
-        cls, G: Any, *, weight: str | None = None, names: Sequence[Any] | None = None
-    ) -> Self:
+        cls, G: Any, *, weight: str | None = None, names: Labels | None = None
+    ) -> SpanningTrees:
         """Make the target whose draws are spanning trees, P(T) proportional to prod of weights.
 
         Parameters
@@ -128,5 +137,6 @@ class ProjectionDPP(VolumeSampling):
         >>> target.marginals()
         array([0.75, 0.75, 0.75, 0.75])
         """
-        graph, weights, labels = read_graph(G, weight, names)
-        return cls._make(graph.incidence(), weights, labels, graph)
+        trees = import_module("zonodpp.targets.spanning_trees")  # loaded for graphs alone
+        target: SpanningTrees = trees.SpanningTrees(G, weight=weight, names=names)
+        return target

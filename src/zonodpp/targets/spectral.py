@@ -15,9 +15,10 @@ from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
-from zonodpp.targets.target import Target
+from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
+LONGER = 1e7  # how much longer than all others the features are that every draw needs
 NOISE = 64 * np.finfo(float).eps
 
 
@@ -41,9 +42,6 @@ class SpectralTarget(Target):
 
     vectors: Floats
     log_eigenvalues: Floats
-    power = 2.0
-    weights = None
-    graph = None
     chooses_eigenvectors = True
 
     def _set(self, found: Spectrum, labels: Sequence[Any] | None, **more: Any) -> None:
@@ -132,27 +130,35 @@ class SpectralTarget(Target):
         logs[np.linalg.svd(unit, compute_uv=False)[:, -1] < NOISE * self.r] = -np.inf
         return logs
 
-    def condition(self, include: ArrayLike = (), exclude: ArrayLike = ()) -> Self:
-        """Return the law of a draw given that it holds some items and does not hold others.
-
-        Items keep their numbers and labels. An included item gets an eigenvector of its own with
-        infinite eigenvalue, an excluded one has zeros only.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from zonodpp import DPP
-        >>> target = DPP(L=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
-        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
-        array([1.   , 0.429, 0.   ])
-        """
-        condition = Condition.of(include, exclude, self._naming)
+    def _given(self, condition: Condition) -> Self:
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
         sure, phi = condition_kernel(self.sure, self.phi, condition)
         if not sure.shape[1] and not phi.any():
             raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
+
+    def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
+        """Return k, unless more items than that are in every draw."""
+        if k is not None and k < self._sure:
+            raise ValueError(f"{self._sure} items are in every draw of this target, got k = {k}")
+        return k
+
+    def objective(self, k: int | None, ridge: float) -> Objective:
+        """Return features of the kernel; eigenvectors of infinite eigenvalue are very long ones."""
+        sure, finite = self._sure, self.log_eigenvalues[self._sure :]
+        if k == self.r and not ridge:  # determinants of all features differ by one factor alone
+            return Objective(self.vectors, float(finite.sum()))
+        size = max(float(np.linalg.norm(self.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
+        # A free size goes on as long as items raise the determinant, as infinite ones must.
+        length = LONGER * (max(size, 1.0) if k is None else size or 1.0)
+        features = np.column_stack([length * self.sure, self.phi])
+        return Objective(features, -2 * sure * float(np.log(length)))
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        header = {"kind": type(self).__name__, "labels": self.labels}
+        return header, {"target/vectors": self.vectors, "target/logs": self.log_eigenvalues}
 
 
 def as_rows(B: ArrayLike) -> NDArray[np.int64]:

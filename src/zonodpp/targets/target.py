@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import Naming
 
 if TYPE_CHECKING:
-    from zonodpp._types import Floats, Integers
+    from zonodpp._types import Floats, Integers, ItemsLike, Labels
     from zonodpp.targets.graphs import Graph
+
+Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
+Arrays = dict[str, NDArray[Any]]
+
+
+class Objective(NamedTuple):
+    """What `find_map` maximises: det (features features' + ridge I)_S over sets S of k items.
+
+    The log weight of a set is ``power / 2`` times the sum of ``log_factor`` and the log of that
+    determinant.
+    """
+
+    features: Floats
+    log_factor: float
+    power: float = 2.0
 
 
 class Target:
@@ -26,30 +41,62 @@ class Target:
         Number of items, and the most that a draw can hold.
     power : float
         2 for determinantal point processes.
+    weights : (n,) array or None
+        Item weights; None when all items count the same.
     labels : sequence or None
         Names of the items.
+    graph : Graph or None
+        The edges, if draws are spanning trees.
     """
 
     n: int
     r: int
-    power: float
-    weights: Floats | None
-    labels: Sequence[Any] | None
-    graph: Graph | None
-    methods: tuple[str, ...] = ("exact",)  # for "auto", the first of these that suits the target
-    sizes_vary: bool = False  # whether draws differ in size
+    power: float = 2.0
+    weights: Floats | None = None
+    labels: Labels | None = None
+    graph: Graph | None = None
     chooses_eigenvectors: bool = False  # whether an exact draw begins with eigenvectors
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods for "auto", which takes the first that suits the target."""
+        return ("exact",)
+
+    @property
+    def sizes(self) -> range:
+        """Numbers of items that a draw can hold."""
+        return range(self.r, self.r + 1)
+
+    @property
+    def sizes_vary(self) -> bool:
+        """Whether draws differ in size."""
+        return len(self.sizes) > 1
 
     @property
     def width(self) -> int:
         """The most items that a draw can hold."""
-        return self.r
+        return self.sizes[-1]
+
+    @property
+    def expected_size(self) -> float:
+        """Mean number of items in a draw."""
+        return float(self.width)
+
+    @property
+    def has_inclusion(self) -> bool:
+        """Whether `inclusion` and `marginals` are known, and `log_prob` is normalised."""
+        return self.power == 2
+
+    @property
+    def has_quick_inclusion(self) -> bool:
+        """Whether `inclusion` takes little time beside the draws."""
+        return self.has_inclusion
 
     def on_bases(self, method: str) -> Target:
         """Return the law on bases on which chains for this target walk; ``method`` asks for it."""
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
 
     def log_prob(self, B: ArrayLike) -> Floats:
@@ -64,7 +111,62 @@ class Target:
         """Probability of each item."""
         raise NotImplementedError
 
-    def items(self, S: Any, name: str = "S") -> Integers:
+    def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
+        """Check the arguments of `find_map`; return the number of items, None if any will do."""
+        return k
+
+    def objective(self, k: int | None, ridge: float) -> Objective:
+        """Return what `find_map` maximises."""
+        raise NotImplementedError
+
+    def known_maximum(self) -> tuple[Integers, float] | None:
+        """Return the most likely set and its log weight where an algorithm finds it exactly."""
+        return None
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        raise NotImplementedError
+
+    def to_networkx(self, edges: ArrayLike) -> Any:
+        """Refuse: draws are not trees."""
+        raise ValueError(
+            "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
+        )
+
+    def condition(self, include: ItemsLike = (), exclude: ItemsLike = ()) -> Self:
+        """Return the law of a draw given that it holds some items and does not hold others.
+
+        Parameters
+        ----------
+        include : list of items
+            Items that are in every draw of the new target, by number or label; see `items`.
+        exclude : list of items
+            Items that are in none.
+
+        Returns
+        -------
+        target
+            Of the same kind, with the same n items under the same numbers and labels, so that
+            every method applies. The ``A`` of a projection DPP is in other coordinates. In a
+            kernel, an included item has an eigenvector of its own with infinite eigenvalue.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP, ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
+        array([1. , 0.5, 0. , 0.5])
+        >>> target = DPP(L=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
+        >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
+        array([1.   , 0.429, 0.   ])
+        """
+        return self._given(Condition.of(include, exclude, self._naming))
+
+    def _given(self, condition: Condition) -> Self:
+        """Return the law given a condition that has been checked."""
+        raise NotImplementedError
+
+    def items(self, S: ItemsLike, name: str = "S") -> Integers:
         """Return the numbers of items that are given by number or by label.
 
         Parameters
@@ -95,7 +197,7 @@ class Target:
     def _naming(self) -> Naming:
         return Naming(self.n, self.labels, edges=self.graph is not None)
 
-    def with_labels(self, labels: Sequence[Any]) -> Self:
+    def with_labels(self, labels: Labels) -> Self:
         """Return the same target with other names for its items.
 
         Examples

@@ -1,0 +1,222 @@
+"""Spanning trees of a graph: the projection DPP of its incidence matrix."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from zonodpp._optional import optional
+from zonodpp._types import Floats, Integers, Labels
+from zonodpp.arguments import as_items
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.coordinates import Coordinates, coordinates_of
+from zonodpp.linalg.gram import DenseGram
+from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
+from zonodpp.targets.graphs import Graph, read_graph
+from zonodpp.targets.projection import ProjectionDPP
+from zonodpp.targets.target import Arrays, Header
+
+if TYPE_CHECKING:
+    from zonodpp.targets.network import Network
+
+DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
+LARGE_GRAPH = 6000  # nodes beyond which no r x r matrix is made (288 MB)
+FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
+
+
+class SpanningTrees(ProjectionDPP):
+    """Spanning trees of a graph, P(T) proportional to the product of their edge weights.
+
+    Items are edges. See `ProjectionDPP.from_graph`, which makes this target, for the parameters.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp.targets.spanning_trees import SpanningTrees
+    >>> SpanningTrees(nx.cycle_graph("abcd"))
+    SpanningTrees(r=3, n=4, power=2)
+    """
+
+    graph: Graph
+    labels: Labels
+
+    def __init__(self, G: Any, *, weight: str | None = None, names: Labels | None = None) -> None:
+        self._set_graph(*read_graph(G, weight, names))
+
+    def _set_graph(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:
+        self.__dict__["graph"] = graph
+        self._set(graph.incidence(), 2.0, weights, labels)
+
+    def _check_rank(self, given: str) -> None:
+        """Trust a connected graph to have full rank: its factor waits until it is asked for."""
+
+    @classmethod
+    def of_edges(cls, graph: Graph, weights: Floats | None, labels: Labels) -> Self:
+        """Make the target of a connected graph whose edges are given as arrays."""
+        target = cls.__new__(cls)
+        target._set_graph(graph, weights, labels)
+        return target
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Random walks, where they are expected to be cheaper than linear algebra."""
+        return ("trees", "exact")
+
+    @property
+    def has_quick_inclusion(self) -> bool:
+        """False for a large graph: its elimination may not fit into memory, draws always do."""
+        return self.graph.nodes <= LARGE_GRAPH
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """A and the weights; weights that lie far apart are taken relative to the heaviest tree."""
+        return coordinates_of(self.A, self.weights, self.power, self.heaviest_tree())
+
+    @property
+    def whitening(self) -> DenseGram:
+        """The dense factor W of the Gram matrix, for graphs that are not too large for it."""
+        if self.graph.nodes > LARGE_GRAPH:
+            raise ValueError(
+                f"the graph has {self.graph.nodes} nodes, more than the {LARGE_GRAPH} that methods "
+                "with dense matrices take; use method='trees'"
+            )
+        return super().whitening
+
+    @cached_property
+    def _network(self) -> Network | None:
+        """What gives the probabilities of edges where dense matrices should not."""
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        if self.graph.nodes <= DENSE_GRAPH and weights.min() >= weights.max() / FAR_APART:
+            return None
+        from zonodpp.targets.network import Network  # loads the compiler
+
+        return Network(self.graph.nodes, self.graph.tail, self.graph.head, weights)
+
+    @cached_property
+    def log_normaliser(self) -> float:
+        """Log of the sum over all trees of the product of their weights."""
+        return super().log_normaliser if self._network is None else self._network.log_total()
+
+    def leverages(self) -> Floats:
+        """Edge weights times effective resistances."""
+        return super().leverages() if self._network is None else self._network.marginals()
+
+    def _inclusion(self, sets: Integers) -> Floats:
+        return super()._inclusion(sets) if self._network is None else self._network.inclusion(sets)
+
+    def _log_dets(self, bases: Integers) -> Floats:
+        """Half the log probability: a spanning tree has determinant +-1, times its weights."""
+        result = np.full(len(bases), -np.inf)
+        for k, edges in enumerate(bases):
+            if self.graph.is_spanning_tree(edges):
+                result[k] = (self._log_weight(edges) - self.log_normaliser) / 2
+        return result
+
+    def _log_weight(self, edges: Integers) -> float:
+        return 0.0 if self.weights is None else float(np.log(self.weights[edges]).sum())
+
+    def known_maximum(self) -> tuple[Integers, float]:
+        """Return the tree of greatest weight and its log weight."""
+        tree = self.heaviest_tree()
+        return tree, self._log_weight(tree)
+
+    def heaviest_tree(self) -> Integers:
+        """Return the edges of the tree of greatest weight, ascending."""
+        graph = self.graph
+        usable = graph.tail != graph.head
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        # Ranks instead of weights: all different, never zero, and they say which edge it is.
+        order = np.argsort(-weights, kind="stable")
+        order = order[usable[order]]
+        ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
+        _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
+        links = sp.csr_array((first + 1.0, ends[first].T), shape=(graph.nodes, graph.nodes))
+        ranks = minimum_spanning_tree(links).data.astype(np.int64)
+        return np.asarray(np.sort(order[ranks - 1]))
+
+    def _given(self, condition: Condition) -> Self:
+        """Contract the edges that must be in the tree, delete those that must not be."""
+        graph = _contracted(self.graph, condition)
+        pieces = graph.components()
+        if pieces > 1:
+            exclude = condition.exclude
+            others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
+            raise ImpossibleError(
+                f"without edge {self.labels[int(exclude[0])]}{others} the graph falls into "
+                f"{pieces} parts: it has no spanning tree left; exclude fewer edges"
+            )
+        return self.of_edges(graph, self.weights, self.labels)
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with labels and names, and arrays."""
+        header, arrays = super().stored()
+        graph = self.graph
+        arrays.update({"target/tail": graph.tail, "target/head": graph.head})
+        header["graph"] = {
+            "nodes": graph.nodes,
+            "names": graph.names,
+            "multigraph": graph.multigraph,
+            "weight": graph.weight,
+        }
+        return header, arrays
+
+    def to_networkx(self, edges: ArrayLike) -> Any:
+        """Return one draw as a networkx graph.
+
+        It has all nodes under their own names, and the draw's edges with their weights (and keys,
+        in a multigraph). Other attributes are not kept.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP.from_graph(nx.path_graph("abc"))
+        >>> target.to_networkx(sample(target, 1, rng=0).subsets[0, 0]).edges
+        EdgeView([('a', 'b'), ('b', 'c')])
+        """
+        nx = optional("networkx", "graph", "a tree as a networkx graph")
+        graph = self.graph
+        row = np.asarray(edges)
+        items = as_items(row[row != -1], self.n, "edges")  # -1 fills up rows of thinned draws
+        tree = nx.MultiGraph() if graph.multigraph else nx.Graph()
+        tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
+        for e in items.tolist():
+            label = self.labels[e]
+            if not (isinstance(label, tuple) and len(label) in (2, 3)):
+                raise ValueError(
+                    f"edge {e} has a name of its own, {label!r}; draw from the target that "
+                    "from_graph gave to have networkx trees"
+                )
+            data = {}
+            if self.weights is not None:
+                data[graph.weight or "weight"] = float(self.weights[e])
+            tree.add_edges_from([(*label, data)])
+        return tree
+
+
+def _contracted(graph: Graph, condition: Condition) -> Graph:
+    """Return a graph whose spanning trees are those that meet the condition, edge by edge.
+
+    Edges that must be in the tree are contracted and then hung up again as pendant edges; edges
+    that must not be in it become loops.
+    """
+    include, exclude = condition
+    parts, part = connected_components(graph.links(include), directed=False)
+    if parts != graph.nodes - include.size:
+        raise never_together(include, "these edges close a cycle")
+    first = np.full(parts, graph.nodes)
+    np.minimum.at(first, part, np.arange(graph.nodes))
+    merged = first[part]  # each contracted part is one of its nodes, the others become leaves
+    tail, head = merged[graph.tail], merged[graph.head]
+    leaves = np.flatnonzero(merged != np.arange(graph.nodes))
+    # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.
+    leaves = leaves[np.argsort(merged[leaves], kind="stable")]
+    edges = include[np.argsort(tail[include], kind="stable")]
+    head[edges] = leaves
+    head[exclude] = tail[exclude]
+    return graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
