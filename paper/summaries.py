@@ -16,7 +16,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences, words
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf
-from zonodpp.features.similarity import unit_rows
+from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.runs.sampling import sample
 from zonodpp.samples import Samples
 from zonodpp.targets import ProjectionDPP
@@ -257,7 +257,7 @@ def _uniform_sets(n: int, r: int, count: int, rng: np.random.Generator) -> Integ
 
 def _cosines(sentences: list[str]) -> Floats:
     unit = unit_rows(tf_idf(stems(sentences)))
-    return np.asarray((unit @ unit.T).toarray())
+    return to_dense(unit @ unit.T)
 
 
 def _coverage(cosines: Floats, draws: Any) -> Floats:

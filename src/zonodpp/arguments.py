@@ -6,16 +6,16 @@ import operator
 import os
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 
 
-def listed(names: Sequence[Any], most: int = 8) -> str:
+def listed(names: Sequence[object], most: int = 8) -> str:
     """Return names with commas between them; of many names the first ones and the number of all.
 
     Examples
@@ -28,17 +28,17 @@ def listed(names: Sequence[Any], most: int = 8) -> str:
     return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown
 
 
-def is_dataframe(X: Any) -> bool:
+def is_dataframe(X: object) -> TypeGuard[Any]:
     """Tell a pandas DataFrame without importing pandas."""
     return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
 
 
-def as_matrix(X: Any, name: str) -> Any:
+def as_matrix(X: MatrixLike, name: str) -> Matrix:
     """Return X as a float64 array, or as a sparse float64 CSC array if it is scipy.sparse.
 
     An array that already is float64 is not copied.
     """
-    matrix = X if sp.issparse(X) else _as_floats(X, name)
+    matrix: Any = X if sp.issparse(X) else _as_floats(X, name)
     if matrix.ndim != 2:
         raise ValueError(
             f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); "
@@ -55,7 +55,7 @@ def as_matrix(X: Any, name: str) -> Any:
     return matrix
 
 
-def _as_floats(X: Any, name: str) -> Floats:
+def _as_floats(X: MatrixLike, name: str) -> Floats:
     if is_dataframe(X):
         text = [
             str(c) for c, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind not in "biuf"
@@ -89,9 +89,9 @@ class NonFiniteError(ValueError):
         )
 
 
-def check_finite(matrix: Any, name: str) -> None:
+def check_finite(matrix: Matrix, name: str) -> None:
     """Raise with the place of the first NaN or infinity, if there is one."""
-    values = matrix.data if sp.issparse(matrix) else matrix
+    values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
     # A sum is finite only if every entry is; overflow alone is settled by the exact check.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
@@ -100,31 +100,38 @@ def check_finite(matrix: Any, name: str) -> None:
     if not bad.any():
         return
     where = np.argwhere(bad)[0]
-    if sp.issparse(matrix):
+    if not isinstance(matrix, np.ndarray):
         coo = matrix.tocoo()
         where = np.array([coo.row[where[0]], coo.col[where[0]]])
     raise NonFiniteError(name, int(bad.sum()), tuple(int(i) for i in where))
 
 
-def as_weights(weights: Any, n: int) -> Floats | None:
+def as_scores(values: ArrayLike, n: int, name: str, hint: str = "") -> Floats:
+    """Return n non-negative numbers, one for each item; ``hint`` says what to do with others."""
+    scores = _as_floats(values, name)
+    if scores.shape != (n,):
+        raise ValueError(
+            f"{name} must have one entry for each of the {n} items, got shape {scores.shape}"
+        )
+    check_finite(scores, name)
+    if (scores < 0).any():
+        first = int(np.argmax(scores < 0))
+        raise ValueError(f"{name} must not be negative; {name}[{first}] = {scores[first]:g}{hint}")
+    return scores
+
+
+def as_weights(weights: ArrayLike | None, n: int) -> Floats | None:
     """Return item weights q as an array of n non-negative numbers, not all zero."""
     if weights is None:
         return None
-    q = _as_floats(weights, "weights")
-    if q.shape != (n,):
-        raise ValueError(f"weights must have one entry for each of the {n} items, got {q.shape}")
-    check_finite(q, "weights")
-    if (q < 0).any():
-        first = int(np.argmax(q < 0))
-        raise ValueError(f"weights must not be negative; weights[{first}] = {q[first]:g}")
-    if not (q > 0).any():
+    q = as_scores(weights, n, "weights").copy()
+    if not q.any():
         raise ValueError("weights are all zero: no item could ever be picked")
-    q = q.copy()
     q.flags.writeable = False
     return q
 
 
-def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
+def as_items(S: ItemsLike, n: int, name: str) -> Integers:
     """Return item indices as an integer array, checked to lie in 0..n-1 without repeats."""
     try:
         items = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
@@ -149,7 +156,7 @@ def as_items(S: Any, n: int, name: str) -> NDArray[np.int64]:
     return items.astype(np.int64)
 
 
-def as_count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
+def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
     try:
         if isinstance(value, bool):
@@ -164,20 +171,21 @@ def as_count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
     return number
 
 
-def as_positive(value: Any, name: str) -> float:
-    """Return a finite number above zero."""
+def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above zero, or at least zero."""
     try:
         if isinstance(value, str | bool):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be a number, got {value!r}") from None
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a positive finite number, got {number:g}")
+    if not (np.isfinite(number) and (number > 0 or (or_zero and number == 0))):
+        expected = "finite number, zero or more" if or_zero else "positive finite number"
+        raise ValueError(f"{name} must be a {expected}, got {number:g}")
     return number
 
 
-def spawn(rng: Any, count: int = 1, *, purpose: str = "") -> list[np.random.Generator]:
+def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[np.random.Generator]:
     """Return generators of our own, independent of the stream that ``rng`` itself yields.
 
     A user who made data with ``default_rng(0)`` and passes ``rng=0`` must not get the numbers of
@@ -196,14 +204,14 @@ def spawn(rng: Any, count: int = 1, *, purpose: str = "") -> list[np.random.Gene
     return [np.random.default_rng([*seed, number]) for seed in seeds]
 
 
-def as_flag(value: Any, name: str) -> bool:
+def as_flag(value: object, name: str) -> bool:
     """Return a bool; words such as "no", which Python takes for true, are refused."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def one_of(value: Any, name: str, known: Sequence[str]) -> str:
+def one_of(value: object, name: str, known: Sequence[str]) -> str:
     """Return value if it is one of the known words, else say which are."""
     if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, svds
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
-from zonodpp.linalg.gram import triangle
+from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.svd import leading_directions
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 _NARROW = 2000  # features up to which their covariance matrix is formed
-DENSE = 2e9  # operations up to which a wide X is decomposed as a whole
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
@@ -101,10 +100,7 @@ def _hash_sparse(bits: Any, indices: Any, indptr: Any, keys: Any) -> None:
 
 def chunks(X: Any) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of rows of X as dense arrays, each with its range of rows."""
-    step = max(64, CHUNK // X.shape[1])
-    for start in range(0, X.shape[0], step):
-        span = slice(start, min(start + step, X.shape[0]))
-        yield span, X[span].toarray() if sp.issparse(X) else X[span]
+    return row_chunks(X, max(64, CHUNK // X.shape[1]))
 
 
 class Moments(NamedTuple):
@@ -152,47 +148,18 @@ def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> P
     k = min(k, n, d)
     if k == 0:
         return PrincipalAxes(mean, np.zeros((d, 0)), np.zeros(0))
-    if scatter is None:
-        vectors, spread = _wide_directions(X, np.sqrt(weights), mean, k)
-    else:
+    values, vectors = np.zeros(k), np.zeros((d, k))
+    if scatter is not None:
         values, vectors = scipy.linalg.eigh(scatter)
         values, vectors = values[::-1], vectors[:, ::-1]
-        if values[k - 1] > _SAFE * values[0]:
-            spread = np.sqrt(values[:k])
-        else:
-            vectors, spread = _directions_by_qr(X, np.sqrt(weights), mean)
+    if values[k - 1] > _SAFE * values[0]:
+        spread = np.sqrt(values[:k])
+    else:
+        vectors, spread = leading_directions(X, k, mean, np.sqrt(weights))
     # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(weights.sum())))
     kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
     return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
-
-
-def _directions_by_qr(X: Any, root: Floats, mean: Floats) -> tuple[Floats, Floats]:
-    """Directions and spread from R of the centred X = QR: small ones keep their digits."""
-    R = np.zeros((0, X.shape[1]))
-    for span, rows in chunks(X):
-        R = triangle(np.vstack([R, (rows - mean) * root[span, None]]))
-    _, spread, turned = np.linalg.svd(R, full_matrices=False)
-    return turned.T, spread
-
-
-def _wide_directions(X: Any, root: Floats, mean: Floats, k: int) -> tuple[Floats, Floats]:
-    """Directions of many features, without their covariance; a sparse X stays sparse."""
-    n, d = X.shape
-    if float(n) * d * min(n, d) <= DENSE or k >= min(n, d) - 1:
-        dense = X.toarray() if sp.issparse(X) else X
-        _, spread, turned = np.linalg.svd((dense - mean) * root[:, None], full_matrices=False)
-        return turned.T, spread
-    centred = LinearOperator(
-        (n, d),
-        matvec=lambda v: root * (X @ v.ravel() - mean @ v.ravel()),
-        rmatvec=lambda u: X.T @ (root * u.ravel()) - mean * (root @ u.ravel()),
-        dtype=np.float64,
-    )
-    start = np.random.default_rng(0).standard_normal(min(n, d))  # the same directions every time
-    _, spread, turned = svds(centred, k=max(k, 1), v0=start)
-    order = np.argsort(-spread)
-    return turned[order].T, spread[order]
 
 
 def simplex_features(X: Any, axes: PrincipalAxes) -> Features:

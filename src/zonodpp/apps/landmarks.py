@@ -20,6 +20,7 @@ from zonodpp.apps.landmark_features import (
     simplex_features,
 )
 from zonodpp.arguments import as_count, as_positive, one_of
+from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
@@ -193,7 +194,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _keep(self, X: Any, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
         landmarks = X[indices]
-        used = landmarks[:, np.unique(landmarks.indices)].toarray() if sp.issparse(X) else landmarks
+        used = to_dense(landmarks[:, np.unique(landmarks.indices)] if sp.issparse(X) else landmarks)
         order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
         self.indices_ = indices[order]
         self.landmarks_ = landmarks[order]
@@ -246,8 +247,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                     f"{m} landmarks, but X has {X.shape[1]} columns; pass "
                     f"n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
                 )
-            values = X[rows].toarray() if sp.issparse(X) else X[rows]
-            return Features(values, np.zeros(len(rows)))
+            return Features(to_dense(X[rows]), np.zeros(len(rows)))
         if isinstance(self.transformer, str) and self.transformer == "kernel":
             features = kernel_features(X[rows], merged, m, self._kernel, rng)
             if features.values.shape[1] < m:

@@ -6,18 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
-from scipy.sparse.linalg import svds
 from scipy.spatial.distance import cdist
 
 from zonodpp._types import Floats, Integers
 from zonodpp.apps.landmark_features import kernel_features
-from zonodpp.features.similarity import unit_rows
+from zonodpp.linalg.dense import to_dense, unit_rows
+from zonodpp.linalg.svd import leading_directions
 from zonodpp.targets import ProjectionDPP
 
 _GAP = 40.0  # difference of log scales at which the odds of two items are below 1e-34
 _DEPTH = 600.0  # largest difference of log scales in one layer; exp(-600) is a normal number
-DENSE = 2e9  # operations up to which all singular values are computed
 
 
 class ItemFeatures(NamedTuple):
@@ -33,10 +31,10 @@ def item_features(rows: Any, k: int) -> ItemFeatures:
     n, d = rows.shape
     unit = unit_rows(rows)
     if d >= k:
-        vectors, values = _leading_vectors(unit, k)
-        if values[-1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
-            return ItemFeatures(vectors, unit, None)
-    dense = rows.toarray() if sp.issparse(rows) else rows
+        vectors, values = leading_directions(unit.T, k)  # of the transpose: left singular vectors
+        if len(values) >= k and values[k - 1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
+            return ItemFeatures(vectors[:, :k], unit, None)
+    dense = to_dense(rows)
     size = float(np.abs(dense).max()) or 1.0
     dense = dense / size
     spread = float(np.sqrt(dense.var(axis=0).sum())) or 1.0
@@ -54,19 +52,6 @@ def item_features(rows: Any, k: int) -> ItemFeatures:
             "fewer, or pass diversity=0 to ignore the features"
         )
     return ItemFeatures(lifted.values / np.linalg.norm(lifted.values, axis=0), dense, spread)
-
-
-def _leading_vectors(unit: Any, k: int) -> tuple[Floats, Floats]:
-    """Return the k leading left singular vectors and values."""
-    n, d = unit.shape
-    if k >= min(n, d) or float(n) * d * min(n, d) <= DENSE:
-        dense = unit.toarray() if sp.issparse(unit) else unit
-        vectors, values, _ = np.linalg.svd(dense, full_matrices=False)
-        return vectors[:, :k], np.append(values, np.zeros(max(0, k - len(values))))[:k]
-    start = np.random.default_rng(0).standard_normal(min(n, d))  # the same vectors every time
-    vectors, values, _ = svds(unit, k=k, v0=start)
-    order = np.argsort(-values)
-    return vectors[:, order], values[order]
 
 
 def target_of(

@@ -15,7 +15,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.apps.shortlist_law import ItemFeatures, item_features, target_of
 from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe, one_of
 from zonodpp.features.quality import as_quality
-from zonodpp.features.similarity import unit_rows
+from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.maximum import find_map
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.conditioning import Condition
@@ -210,7 +210,7 @@ def _dissimilarity(rows: Any, chosen: Integers, k: int, similar: ItemFeatures | 
     if similar is None:
         similar = ItemFeatures(np.zeros((0, 0)), unit_rows(rows), None)
     every = similar.rows.tocsr() if sp.issparse(similar.rows) else similar.rows
-    few = every[chosen].toarray() if sp.issparse(every) else every[chosen]
+    few = to_dense(every[chosen])
     if similar.spread is None:
         alike = few @ few.T
     else:

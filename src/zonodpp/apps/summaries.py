@@ -13,7 +13,7 @@ from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
 from zonodpp.arguments import as_count, as_matrix, check_finite, one_of, spawn
-from zonodpp.features.similarity import unit_rows
+from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
@@ -248,7 +248,7 @@ def _directions(
 
 def _given_directions(features: Any, everything: list[str], candidates: Integers, k: int) -> Floats:
     X = as_matrix(features, "features")
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    X = to_dense(X)
     check_finite(X, "features")
     if len(X) != len(everything):
         raise ValueError(

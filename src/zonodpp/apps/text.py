@@ -12,7 +12,8 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats
 from zonodpp.apps.sentences import read_language, words
 from zonodpp.arguments import one_of
-from zonodpp.features.similarity import unit_rows
+from zonodpp.linalg import svd
+from zonodpp.linalg.dense import to_dense, unit_rows
 
 NAMES = (
     "characters",
@@ -24,8 +25,7 @@ NAMES = (
     *(f"position {k}" for k in range(1, 6)),
 )
 POSITIONS = ("first", "fifths")
-DENSE = 1500  # sentences up to which singular vectors come from a dense decomposition
-CELLS = 5e7  # entries of the largest sparse matrix that is made dense: 400 MB
+
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 _NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
@@ -133,7 +133,7 @@ def relevance(
     # Both hold tf * idf with scikit-learn's idf, which is 1 for words of all sentences.
     rarity = sp.diags_array(1.0 - 1.0 / vectorizer.idf_)
     unit, asked = unit_rows(frequencies @ rarity), unit_rows(asked @ rarity)
-    cosines: Floats = np.asarray((unit @ asked.T).toarray()).ravel()
+    cosines: Floats = to_dense(unit @ asked.T).ravel()
     return np.maximum(cosines, floor)
 
 
@@ -168,8 +168,7 @@ def leading_directions(
     for filler in fillers:
         if Q.shape[1] == k:
             break
-        rest = filler()
-        rest = rest.toarray() if sp.issparse(rest) else rest
+        rest = to_dense(filler())
         rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
@@ -182,15 +181,7 @@ def leading_directions(
 
 def leading(X: Any, k: int, least: float = 0.0) -> Floats:
     """Return leading left singular vectors, as many as X has up to k."""
-    n, d = X.shape
-    if sp.issparse(X) and (n > DENSE or n * d > CELLS) and k < min(n, d):
-        # A fixed seed: the features depend on the text alone.
-        U, values, _ = optional("sklearn.utils.extmath", "text", "a summary").randomized_svd(
-            X, k, random_state=0
-        )
-    else:
-        dense = X.toarray() if sp.issparse(X) else np.asarray(X)
-        U, values, _ = np.linalg.svd(dense, full_matrices=False)
+    U, values = svd.leading_directions(X.T, k)  # of the transpose: left singular vectors
     kept = values[:k] > max(_NEGLIGIBLE * values.max(initial=0.0), least)
     return np.ascontiguousarray(U[:, :k][:, kept])
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from zonodpp._jit import inlined
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.columns import Columns, columns_of, frozen
+from zonodpp.linalg.dense import largest_entries, to_dense
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps
@@ -46,12 +47,11 @@ def unit_vectors(A: Any) -> tuple[Any, Floats]:
 
     Powers of two bring the largest entry of each column close to one and change no digit.
     """
-    sizes = abs(A).max(axis=0)
-    exponents = np.frexp(sizes.toarray().ravel() if sp.issparse(A) else sizes)[1]
+    exponents = np.frexp(largest_entries(A, axis=0))[1]
     if sp.issparse(A):
         unit = sp.csc_array(A, copy=True)
         unit.data = np.ldexp(unit.data, -np.repeat(exponents, np.diff(unit.indptr)))
-        norms = abs(unit).max(axis=0).toarray().ravel()
+        norms = largest_entries(unit, axis=0)
     else:
         unit = np.ldexp(A, -exponents)
         norms = np.linalg.norm(unit, axis=0)
@@ -122,7 +122,7 @@ def matrix_of(columns: UnitColumns) -> Any:
 def basis_matrix(columns: UnitColumns, basis: Any) -> Floats:
     """Return the vectors e_j of a basis as an (r, r) array."""
     unit = matrix_of(columns)[:, basis]
-    return np.asarray(unit.toarray() if sp.issparse(unit) else unit)
+    return to_dense(unit)
 
 
 @inlined

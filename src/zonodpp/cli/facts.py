@@ -17,7 +17,8 @@ from zonodpp.cli.examples import EXAMPLES
 from zonodpp.cli.files import open_source, read_table
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Input
-from zonodpp.linalg.gram import triangle
+from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.qr import numerical_rank, triangle
 from zonodpp.samples import Samples
 
 _MISSING = "not installed"
@@ -137,16 +138,10 @@ def rank_and_condition(X: Any) -> tuple[int, float | None]:
     check_finite(X, "X")
     if X.shape[1] > X.shape[0]:
         X = X.T
-    rows = X.tocsr() if hasattr(X, "tocsr") else X
-    R = np.zeros((0, X.shape[1]))
-    step = max(4096, 2 * X.shape[1])
-    for start in range(0, X.shape[0], step):
-        block = rows[start : start + step]
-        R = triangle(np.vstack([R, block.toarray() if hasattr(block, "toarray") else block]))
+    R = triangle(rows for _, rows in row_chunks(X))
     lengths = np.linalg.norm(R, axis=0)
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     if singular[0] == 0:
         return 0, None
-    # The same bound as in the library's own check, so that both agree.
-    rank = int(np.sum(singular > 8 * X.shape[1] * np.finfo(float).eps * singular[0]))
+    rank = numerical_rank(singular)
     return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None

@@ -1,33 +1,22 @@
-"""Partial Cholesky factors of a kernel that is never formed: greedy, random or uniform pivots."""
+"""Features from a kernel that is never formed: partial Cholesky, greedy or random pivots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from zonodpp._types import Floats
-from zonodpp.arguments import as_count, as_matrix, check_finite, spawn
+from zonodpp._types import Floats, MatrixLike, SeedLike
+from zonodpp.arguments import as_count, spawn
 from zonodpp.features.repair import as_kernel
-from zonodpp.features.similarity import KernelLike, bandwidth, block_function
-from zonodpp.linalg.spectrum import NotPositiveError
+from zonodpp.features.similarity import KernelLike, bandwidth, block_function, finite_rows
+from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 
-DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
-EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
-
-
-class KernelColumns(NamedTuple):
-    """A kernel as a factorisation reads it: its diagonal, and one column at a time."""
-
-    diagonal: Floats
-    column: Callable[[int], Floats]
-    precision: float  # of its entries
+_DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
 
 
 def pivoted_cholesky(
-    X: Any,
+    X: MatrixLike,
     rank: int | None = None,
     *,
     kernel: KernelLike = "rbf",
@@ -68,18 +57,17 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    found = kernel_columns(X, kernel, gamma)
-    return partial_factor(found, rank, tol, lambda left: int(np.argmax(left)))
+    return _factor(X, rank, kernel, gamma, tol, lambda left: int(np.argmax(left)))
 
 
 def rp_cholesky(
-    X: Any,
+    X: MatrixLike,
     rank: int,
     *,
     kernel: KernelLike = "rbf",
     gamma: float | None = None,
     tol: float = 1e-10,
-    rng: Any = None,
+    rng: SeedLike = None,
 ) -> Floats:
     """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to what is left.
 
@@ -108,79 +96,36 @@ def rp_cholesky(
     def draw(left: Floats) -> int:
         return int(generator.choice(left.size, p=left / left.sum()))
 
-    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol, draw)
+    return _factor(X, rank, kernel, gamma, tol, draw)
 
 
-def kernel_columns(X: Any, kernel: KernelLike, gamma: float | None) -> KernelColumns:
+def _factor(
+    X: MatrixLike,
+    rank: int | None,
+    kernel: KernelLike,
+    gamma: float | None,
+    tol: float,
+    choose: Callable[[Floats], int],
+) -> Floats:
+    columns = _kernel_columns(X, kernel, gamma)
+    n = columns.diagonal.size
+    rank = n if rank is None else min(as_count(rank, "rank", 1), n)
+    return partial_factor(columns, rank, tol, choose)
+
+
+def _kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
     """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
-        K, precision = as_kernel(X, "K")
+        K, precision = as_kernel(X)
         return KernelColumns(np.diagonal(K), lambda j: K[:, j], precision)
-    rows = as_matrix(X, "X")
-    check_finite(rows, "X")
-    rows = rows.tocsr() if sp.issparse(rows) else rows
+    rows = finite_rows(X)
     block = block_function(kernel, bandwidth(rows, kernel, gamma))
     n = rows.shape[0]
     diagonal, precision = np.empty(n), float(np.finfo(float).eps)
-    for start in range(0, n, DIAGONAL_BLOCK):
-        part = rows[start : start + DIAGONAL_BLOCK]
+    for start in range(0, n, _DIAGONAL_BLOCK):
+        part = rows[start : start + _DIAGONAL_BLOCK]
         values = block(part, part)
         if values.dtype == np.float32:
             precision = float(np.finfo(np.float32).eps)
-        diagonal[start : start + DIAGONAL_BLOCK] = np.diagonal(values)
+        diagonal[start : start + _DIAGONAL_BLOCK] = np.diagonal(values)
     return KernelColumns(diagonal, lambda j: block(rows, rows[j : j + 1])[:, 0], precision)
-
-
-def partial_factor(
-    kernel: KernelColumns, rank: int | None, tol: float, choose: Callable[[Floats], int]
-) -> Floats:
-    """Factorise with the pivots that ``choose`` picks from what is left of the diagonal.
-
-    Computed for the kernel with a diagonal of ones, so that entries from 1e-300 to 1e300 and items
-    of very different size do no harm.
-    """
-    n = kernel.diagonal.size
-    rank = n if rank is None else min(as_count(rank, "rank", 1), n)
-    if (kernel.diagonal < 0).any():
-        raise _not_positive(kernel)
-    root = np.sqrt(kernel.diagonal)
-    if not root.any():
-        raise ValueError("the kernel is zero: there is nothing to build features from")
-    safe = np.where(root > 0, root, 1.0)
-    largest = root.max()
-    trace = ((root / largest) ** 2).sum()
-    share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
-    noise = 16 * kernel.precision * np.sqrt(n)
-    F = np.empty((min(rank, 64), n))
-    t = 0
-    while t < rank and share.any():
-        top = root[share > 0].max()
-        left = share * (np.minimum(root, top) / top) ** 2
-        if tol > 0 and left.sum() * (top / largest) ** 2 <= tol * trace:
-            break
-        j = choose(left)
-        if t == len(F):
-            F = np.vstack([F, np.empty((min(t, rank - t), n))])
-        F[t] = kernel.column(j) / safe / safe[j] - F[:t, j] @ F[:t]
-        F[t] /= np.sqrt(share[j])
-        F[t, share == 0] = 0.0
-        share -= F[t] ** 2
-        if share.min() < -max(1e-8, 100 * noise):
-            raise _not_positive(kernel)
-        share[j] = 0.0
-        share[share <= noise] = 0.0
-        t += 1
-    return np.ascontiguousarray((F[:t] * root).T)
-
-
-def _not_positive(kernel: KernelColumns) -> ValueError:
-    n = kernel.diagonal.size
-    if n > EXPLAIN:
-        return ValueError(
-            "the kernel is not positive semidefinite: an entry is larger than the diagonal allows; "
-            "zonodpp.features.check_psd(K) tells its smallest eigenvalue, nearest_psd(K) repairs it"
-        )
-    K = np.column_stack([kernel.column(j) for j in range(n)])
-    size = float(np.abs(K).max())
-    values = np.linalg.eigvalsh(K / size / 2 + K.T / size / 2) * size
-    return NotPositiveError("K", float(values[0]))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
-from zonodpp.arguments import as_matrix, check_finite
-from zonodpp.features.similarity import unit_rows
+from zonodpp._types import Floats, Matrix, MatrixLike
+from zonodpp.arguments import as_matrix, as_positive, as_scores, check_finite
+from zonodpp.linalg.dense import unit_rows
 
 
-def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.0) -> Any:
+def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: float = 1.0) -> Matrix:
     """Scale unit rows of features by the quality of their items.
 
     The kernel is then ``L_ij = q_i cos(i, j) q_j`` (Kulesza and Taskar, 2012, section 3.1): a
@@ -43,9 +41,7 @@ def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.
     rows = as_matrix(features, "features")
     check_finite(rows, "features")
     q = as_quality(quality, rows.shape[0])
-    strength = float(strength)
-    if not (np.isfinite(strength) and strength >= 0):
-        raise ValueError(f"strength must be a finite number, zero or more, got {strength:g}")
+    strength = as_positive(strength, "strength", or_zero=True)
     with np.errstate(over="ignore"):
         lengths = np.where(q > 0, q**strength, 0.0)
     if not np.isfinite(lengths).all():
@@ -54,21 +50,12 @@ def quality_diversity(quality: ArrayLike, features: Any, *, strength: float = 1.
             "largest value first"
         )
     unit = unit_rows(rows)
-    return sp.diags_array(lengths) @ unit if sp.issparse(unit) else unit * lengths[:, None]
+    return (
+        unit * lengths[:, None] if isinstance(unit, np.ndarray) else sp.diags_array(lengths) @ unit
+    )
 
 
-def as_quality(quality: Any, n: int, name: str = "quality") -> Floats:
+def as_quality(quality: ArrayLike, n: int, name: str = "quality") -> Floats:
     """Check numbers that say how good each of n items is; ``name`` is what errors call them."""
-    q = np.asarray(quality, dtype=np.float64)
-    if q.shape != (n,):
-        raise ValueError(
-            f"{name} must have one entry for each of the {n} items, got shape {q.shape}"
-        )
-    check_finite(q, name)
-    if (q < 0).any():
-        first = int(np.argmax(q < 0))
-        raise ValueError(
-            f"{name} must not be negative; {name}[{first}] = {q[first]:g}. Scores that can be "
-            f"negative become {name} by numpy.exp"
-        )
-    return q
+    hint = f". Scores that can be negative become {name} by numpy.exp"
+    return as_scores(quality, n, name, hint)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, MatrixLike
 from zonodpp.arguments import one_of
-from zonodpp.linalg.kernel import read_kernel
-from zonodpp.linalg.spectrum import NotPositiveError
+from zonodpp.linalg.kernel import read_kernel, rounding_of_eigenvalues
 
 
-def check_psd(K: Any, *, tol: float | None = None) -> float:
+def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
     """Check that a kernel matrix is symmetric and positive semidefinite.
 
     Parameters
@@ -42,18 +39,15 @@ def check_psd(K: Any, *, tol: float | None = None) -> float:
     >>> check_psd([[1.0, 2.0], [2.0, 1.0]])
     Traceback (most recent call last):
         ...
-    zonodpp.linalg.spectrum.NotPositiveError: K is not positive semidefinite: ...
+    zonodpp.linalg.kernel.NotPositiveError: K is not positive semidefinite: ...
     """
-    kernel, precision = as_kernel(K, "K")
-    size = _size(kernel)
-    values = scipy.linalg.eigvalsh(kernel / size)
-    tol = len(kernel) * precision if tol is None else tol
-    if values[0] < -tol * max(abs(values[0]), abs(values[-1])):
-        raise NotPositiveError("K", size * float(values[0]))
-    return size * float(values[0])
+    kernel, precision = as_kernel(K)
+    values = scipy.linalg.eigvalsh(kernel)
+    rounding_of_eigenvalues(values, "K", len(kernel) * precision if tol is None else tol)
+    return float(values[0])
 
 
-def nearest_psd(K: Any, *, how: str = "clip") -> Floats:
+def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     """Return a positive semidefinite kernel close to K.
 
     Parameters
@@ -75,24 +69,18 @@ def nearest_psd(K: Any, *, how: str = "clip") -> Floats:
            [2., 2.]])
     """
     one_of(how, "how", ("clip", "shift"))
-    kernel, _ = as_kernel(K, "K")
-    size = _size(kernel)
-    values, vectors = scipy.linalg.eigh(kernel / size)
+    kernel, _ = as_kernel(K)
+    values, vectors = scipy.linalg.eigh(kernel)
     if values[0] >= 0:
         return kernel.copy()
     if how == "shift":
-        return np.asarray(kernel - size * values[0] * np.eye(len(kernel)))
+        return np.asarray(kernel - values[0] * np.eye(len(kernel)))
     positive = values > 0
     root = vectors[:, positive] * np.sqrt(values[positive])
-    return np.asarray(root @ root.T) * size
+    return np.asarray(root @ root.T)
 
 
-def as_kernel(K: Any, name: str) -> tuple[Floats, float]:
+def as_kernel(K: MatrixLike) -> tuple[Floats, float]:
     """Return a symmetric float64 matrix, and the precision that it was given to."""
-    otherwise = "for rows of features name a kernel, such as kernel='rbf'"
-    found = read_kernel(K, name, otherwise)
+    found = read_kernel(K, "K", "for rows of features name a kernel, such as kernel='rbf'")
     return found.matrix, found.precision
-
-
-def _size(kernel: Floats) -> float:
-    return float(np.abs(kernel).max()) or 1.0

@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Matrix, MatrixLike
 from zonodpp.arguments import as_matrix, as_positive, check_finite
+from zonodpp.linalg.dense import largest_entries, to_dense, unit_rows
 
-KernelLike = str | Callable[[Any, Any], Any]
-BUILT_IN = ("linear", "cosine", "rbf", "laplacian")
-MEDIAN_ROWS = 1000  # pairs of so many rows are enough for a median
+KernelFunction = Callable[[Any, Any], ArrayLike]
+KernelLike = str | KernelFunction
+BlockFunction = Callable[[Matrix, Matrix], Floats]
+_MEDIAN_ROWS = 1000  # pairs of so many rows are enough for a median
 
 
 def similarity(
-    X: Any, Y: Any = None, *, kernel: KernelLike = "rbf", gamma: float | None = None
+    X: MatrixLike,
+    Y: MatrixLike | None = None,
+    *,
+    kernel: KernelLike = "rbf",
+    gamma: float | None = None,
 ) -> Floats:
     """Return the kernel matrix of the rows of X, or of X against Y.
 
@@ -44,19 +51,16 @@ def similarity(
            [0.71, 1.  , 0.71],
            [0.  , 0.71, 1.  ]])
     """
-    rows = as_matrix(X, "X")
-    check_finite(rows, "X")
-    others = rows if Y is None else as_matrix(Y, "Y")
-    if Y is not None:
-        check_finite(others, "Y")
-        if others.shape[1] != rows.shape[1]:
-            raise ValueError(
-                f"X and Y must have the same features, got {rows.shape[1]} and {others.shape[1]}"
-            )
+    rows = finite_rows(X)
+    others = rows if Y is None else finite_rows(Y, "Y")
+    if others.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"X and Y must have the same features, got {rows.shape[1]} and {others.shape[1]}"
+        )
     return block_function(kernel, bandwidth(rows, kernel, gamma))(rows, others)
 
 
-def median_gamma(X: Any, *, kernel: str = "rbf") -> float:
+def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
     """Return the gamma at which a typical pair of items is neither equal nor unrelated.
 
     The median heuristic: ``1 / (2 median^2)`` of the distances for rbf, so that a typical pair has
@@ -69,14 +73,10 @@ def median_gamma(X: Any, *, kernel: str = "rbf") -> float:
     >>> median_gamma([[0.0], [1.0], [2.0]])
     0.5
     """
-    rows = as_matrix(X, "X")
-    check_finite(rows, "X")
+    rows = finite_rows(X)
     n = rows.shape[0]
-    if n > MEDIAN_ROWS:
-        rows = rows.tocsr() if sp.issparse(rows) else rows
-        rows = rows[np.linspace(0, n - 1, MEDIAN_ROWS).astype(int)]
-    dense = rows.toarray() if sp.issparse(rows) else rows
-    distances = pdist(dense, "cityblock" if kernel == "laplacian" else "euclidean")
+    few = rows[np.linspace(0, n - 1, _MEDIAN_ROWS).astype(int)] if n > _MEDIAN_ROWS else rows
+    distances = pdist(to_dense(few), "cityblock" if kernel == "laplacian" else "euclidean")
     apart = distances[distances > 0]
     if not apart.size:
         return 1.0
@@ -86,7 +86,7 @@ def median_gamma(X: Any, *, kernel: str = "rbf") -> float:
     return as_positive(gamma, "gamma by the median heuristic")
 
 
-def standardize(X: Any) -> Floats:
+def standardize(X: MatrixLike) -> Floats:
     """Bring every feature to mean 0 and standard deviation 1; constant features become 0.
 
     Do this before a kernel of distances when features have different units.
@@ -98,10 +98,8 @@ def standardize(X: Any) -> Floats:
     array([[-1., -1.],
            [ 1.,  1.]])
     """
-    rows = as_matrix(X, "X")
-    check_finite(rows, "X")
-    dense = rows.toarray() if sp.issparse(rows) else rows
-    largest = np.abs(dense).max(axis=0)
+    dense = to_dense(finite_rows(X))
+    largest = largest_entries(dense, axis=0)
     dense = dense / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
     dense -= dense.mean(axis=0)
     spread = dense.std(axis=0)
@@ -109,14 +107,21 @@ def standardize(X: Any) -> Floats:
     return np.asarray(np.where(constant, 0.0, dense) / np.where(constant, 1.0, spread))
 
 
-def bandwidth(X: Any, kernel: KernelLike, gamma: float | None) -> float | None:
+def finite_rows(X: MatrixLike, name: str = "X") -> Matrix:
+    """Check that items, as rows, are finite numbers; sparse ones are returned by rows."""
+    rows = as_matrix(X, name)
+    check_finite(rows, name)
+    return rows if isinstance(rows, np.ndarray) else rows.tocsr()
+
+
+def bandwidth(X: Matrix, kernel: KernelLike, gamma: float | None) -> float | None:
     """Return the gamma to use: the one given, or the median heuristic for kernels that need one."""
     if gamma is not None:
         return as_positive(gamma, "gamma")
     return median_gamma(X, kernel=str(kernel)) if kernel in ("rbf", "laplacian") else None
 
 
-def block_function(kernel: KernelLike, gamma: float | None) -> Callable[[Any, Any], Floats]:
+def block_function(kernel: KernelLike, gamma: float | None) -> BlockFunction:
     """Return the function from two arrays of rows to the block of the kernel."""
     if callable(kernel):
         return lambda X, Y: _checked_block(kernel, X, Y)
@@ -125,17 +130,15 @@ def block_function(kernel: KernelLike, gamma: float | None) -> Callable[[Any, An
     return lambda X, Y: _named_block(kernel, gamma, X, Y)
 
 
-def _named_block(kernel: str, gamma: float | None, X: Any, Y: Any) -> Floats:
+def _named_block(kernel: str, gamma: float | None, X: Matrix, Y: Matrix) -> Floats:
     if kernel in ("linear", "cosine"):
         if kernel == "cosine":
             X, Y = unit_rows(X), unit_rows(Y)
-        product = X @ Y.T
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
-    if kernel in BUILT_IN and not (sp.issparse(X) or sp.issparse(Y)) and gamma is not None:
+        return to_dense(X @ Y.T)
+    if kernel in ("rbf", "laplacian") and not (sp.issparse(X) or sp.issparse(Y)):
         # Distances from differences: an expanded square loses the digits of close neighbours.
-        if kernel == "rbf":
-            return np.asarray(np.exp(-gamma * cdist(X, Y, "sqeuclidean")))
-        return np.asarray(np.exp(-gamma * cdist(X, Y, "cityblock")))
+        distances = cdist(X, Y, "sqeuclidean" if kernel == "rbf" else "cityblock")
+        return np.asarray(np.exp(-(gamma or 0.0) * distances))
     pairwise = optional("sklearn.metrics.pairwise", "ml", f"the kernel {kernel!r} of this input")
     if kernel not in pairwise.PAIRWISE_KERNEL_FUNCTIONS:
         names = ", ".join(sorted(pairwise.PAIRWISE_KERNEL_FUNCTIONS))
@@ -144,7 +147,7 @@ def _named_block(kernel: str, gamma: float | None, X: Any, Y: Any) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-def _checked_block(kernel: Callable[[Any, Any], Any], X: Any, Y: Any) -> Floats:
+def _checked_block(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Floats:
     block = np.asarray(kernel(X, Y))
     if block.shape != (X.shape[0], Y.shape[0]):
         raise ValueError(
@@ -153,16 +156,3 @@ def _checked_block(kernel: Callable[[Any, Any], Any], X: Any, Y: Any) -> Floats:
         )
     check_finite(block, "kernel(X, Y)")
     return block
-
-
-def unit_rows(X: Any) -> Any:
-    """Bring rows to length one; zero rows stay."""
-    if sp.issparse(X):
-        largest = abs(X).max(axis=1).toarray().ravel()
-        rows = sp.diags_array(1 / np.where(largest > 0, largest, 1.0)) @ X
-        lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-        return sp.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ rows
-    largest = np.abs(X).max(axis=1)
-    rows = X / np.where(largest > 0, largest, 1.0)[:, None]
-    lengths = np.linalg.norm(rows, axis=1)
-    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]

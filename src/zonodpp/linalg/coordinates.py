@@ -15,23 +15,24 @@ with T_kj != 0 could take the place of item k in H, and would have been picked i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import check_finite
-from zonodpp.linalg.gram import DenseGram, RankError, column_chunks, factorise, well_conditioned
+from zonodpp.linalg.dense import column_chunks, largest_entries, split_rows, to_dense
+from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_cholesky
+from zonodpp.linalg.greedy import Items, pick_greedily
 from zonodpp.linalg.products import accurate_product
 
-ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, whose squares are safe
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
-SIMILAR = np.log(1e3)  # range of log weights within which plain pivoting finds a heavy basis
-HEAVIER = np.log(1e6)  # ratio of weights beyond which rounding of dependent columns would show
-EPS = float(np.finfo(float).eps)
-LOG_2 = float(np.log(2.0))
+_ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, whose squares are safe
+_HEAVIER = np.log(1e6)  # ratio of weights beyond which rounding of dependent columns would show
+_EPS = float(np.finfo(float).eps)
+_LOG_2 = float(np.log(2.0))
+_ZERO = -(2**20)  # exponent that stands for an entry of zero: below all others
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,23 @@ class Coordinates:
         Logs of the column factors that go with ``plain``, or with ``matrix`` if that is None.
     """
 
-    matrix: Any
+    matrix: Matrix
     scale: Floats | None
     gram: DenseGram
     log_factor: float
-    plain: Floats | None
-    log_scale: Floats | None
+    plain: Floats | None = None
+    log_scale: Floats | None = None
 
-    def weighted(self, items: Any) -> Floats:
+    def weighted(self, items: Integers) -> Floats:
         """Return columns of matrix * scale as a dense array."""
-        block = self.matrix[:, items]
-        block = block.toarray() if sp.issparse(block) else block
-        return np.asarray(block if self.scale is None else block * self.scale[items])
+        block = to_dense(self.matrix[:, items])
+        return block if self.scale is None else np.asarray(block * self.scale[items])
 
-    def unweighted(self, items: Any) -> Floats:
+    def unweighted(self, items: Integers) -> Floats:
         """Return columns, without their factors, in coordinates that show dependent ones."""
         if self.plain is not None:
             return np.asarray(self.plain[:, items])
-        block = self.matrix[:, items]
-        return np.asarray(self.gram.W @ (block.toarray() if sp.issparse(block) else block))
+        return np.asarray(self.gram.W @ to_dense(self.matrix[:, items]))
 
     def log_factors(self, bases: Integers) -> Floats:
         """Return what to add to log |det| of `unweighted` bases for columns that are whitened."""
@@ -82,7 +81,7 @@ class Coordinates:
 
 
 def coordinates_of(
-    A: Any, weights: Floats | None, power: float, basis: Integers | None = None
+    A: Matrix, weights: Floats | None, power: float, basis: Integers | None = None
 ) -> Coordinates:
     """Choose coordinates; ``basis`` is the heaviest spanning tree if A is a graph's.
 
@@ -91,21 +90,18 @@ def coordinates_of(
     RankError
         When the numerical rank is below the number of rows.
     """
-    log_scale = None
-    if weights is not None:
-        with np.errstate(divide="ignore"):
-            log_scale = np.log(weights) / power
     scale, log_unit = column_factors(weights, power)
     matrix, exponent = _of_ordinary_size(A)
-    if scale is None or scale[scale > 0].min() > LEAST_SCALE:
-        gram = well_conditioned(matrix, scale)
-        if gram is not None:
-            log_factor = A.shape[0] * (log_unit + exponent * LOG_2)
-            with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):
+        if scale is None or scale[scale > 0].min() > LEAST_SCALE:
+            gram = factorise_by_cholesky(matrix, scale)
+            if gram is not None:
+                log_factor = A.shape[0] * (log_unit + exponent * _LOG_2)
                 logs = None if scale is None else np.log(scale)
-            return Coordinates(matrix, scale, gram, log_factor, None, logs)
-    check_finite(A, "A")
-    return _about_heavy_basis(A, log_scale, basis)
+                return Coordinates(matrix, scale, gram, log_factor, None, logs)
+        check_finite(A, "A")
+        log_weights = 0.0 if weights is None else np.log(weights) / power
+    return _about_heavy_basis(to_dense(A), log_weights, basis)
 
 
 def column_factors(weights: Floats | None, power: float) -> tuple[Floats | None, float]:
@@ -118,34 +114,30 @@ def column_factors(weights: Floats | None, power: float) -> tuple[Floats | None,
     shift = int(np.frexp(weights.max())[1])
     if power < 1:
         with np.errstate(under="ignore"):
-            return np.ldexp(weights, -shift) ** (1.0 / power), shift * LOG_2 / power
+            return np.ldexp(weights, -shift) ** (1.0 / power), shift * _LOG_2 / power
     roots: Floats = weights ** (1.0 / power)  # takes half of all orders, or more, before the shift
     shift = int(np.frexp(roots.max())[1])
-    return np.ldexp(roots, -shift), shift * LOG_2
+    return np.ldexp(roots, -shift), shift * _LOG_2
 
 
-def _of_ordinary_size(A: Any) -> tuple[Any, int]:
+def _of_ordinary_size(A: Matrix) -> tuple[Matrix, int]:
     """Divide A by a power of two if its largest entry is huge or tiny; return its exponent."""
-    size = float(abs(A).max()) if sp.issparse(A) else max(float(A.max()), -float(A.min()))
-    if 1.0 / ORDINARY < size < ORDINARY or size == 0 or not np.isfinite(size):
+    size = float(largest_entries(A, axis=0).max())
+    if 1.0 / _ORDINARY < size < _ORDINARY or size == 0 or not np.isfinite(size):
         return A, 0
-    exponent = int(np.frexp(size)[1])
-    if not sp.issparse(A):
-        return np.ldexp(A, -exponent), exponent
-    matrix = A.copy()
-    matrix.data = np.ldexp(A.data, -exponent)
-    return matrix, exponent
+    exponent = max(int(np.frexp(size)[1]), -1000)  # so that its inverse does not overflow
+    return A * np.ldexp(1.0, -exponent), exponent
 
 
-def _about_heavy_basis(A: Any, log_scale: Floats | None, basis: Integers | None) -> Coordinates:
+def _about_heavy_basis(
+    A: Floats, log_weights: Floats | float, basis: Integers | None
+) -> Coordinates:
     """Return M = S_H^{-1} T S and T = A_H^{-1} A for a heavy basis H."""
-    U, heights, widths = equilibrated(A.toarray() if sp.issparse(A) else A)
-    logs = np.asarray(widths * LOG_2, dtype=np.float64)
+    U, heights, widths = _equilibrated(A)
+    logs = np.asarray(widths * _LOG_2 + log_weights, dtype=np.float64)
     logs[~U.any(axis=0)] = -np.inf
-    if log_scale is not None:
-        logs = logs + log_scale
     if basis is None:
-        H = heavy_basis(U, logs)
+        H = _heavy_basis(U, logs)
         T, log_det = _relative_to(H, U, logs)
     else:
         H = basis
@@ -154,9 +146,33 @@ def _about_heavy_basis(A: Any, log_scale: Floats | None, basis: Integers | None)
     matrix = np.zeros_like(T)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         np.multiply(T, np.exp(ratios), out=matrix, where=T != 0)
-    log_factor = log_det + LOG_2 * float(heights.sum()) + float(logs[H].sum())
+    log_factor = log_det + _LOG_2 * float(heights.sum()) + float(logs[H].sum())
     gram = factorise(matrix, None)
     return Coordinates(matrix, None, gram, log_factor, T, logs - logs[H].sum() / len(H))
+
+
+def _equilibrated(A: Floats) -> tuple[Floats, Integers, Integers]:
+    """Return U with A_ij = 2^(heights_i + widths_j) U_ij, rows and columns of about size one."""
+    exponents = np.where(A == 0, 2 * _ZERO, np.frexp(A)[1])
+    heights = exponents.max(axis=1)
+    heights[heights < _ZERO] = 0
+    widths = (exponents - heights[:, None]).max(axis=0)
+    widths[widths < _ZERO] = 0
+    with np.errstate(under="ignore"):
+        return np.ldexp(A, -(heights[:, None] + widths)), heights, widths
+
+
+def _heavy_basis(U: Floats, logs: Floats) -> Integers:
+    """Pick r items, each with the largest exp(logs) times distance from the span of those before.
+
+    A distance that rounding explains counts as zero.
+    """
+    unit, log_lengths = split_rows(U.T)
+    items = Items(np.asarray(unit), np.zeros(len(unit)), 2 * (log_lengths + logs))
+    picks = pick_greedily(items, len(U))
+    if picks.size < len(U):
+        raise RankError(picks.size)
+    return picks
 
 
 def _relative_to(H: Integers, U: Floats, logs: Floats) -> tuple[Floats, float]:
@@ -164,9 +180,9 @@ def _relative_to(H: Integers, U: Floats, logs: Floats) -> tuple[Floats, float]:
     W = np.asarray(np.linalg.inv(U[:, H]))
     T = _refined(W, U, H)
     # An item that is heavier than item k of H depends on those picked before, but for rounding.
-    heavier = logs - logs[H][:, None] > HEAVIER
+    heavier = logs - logs[H][:, None] > _HEAVIER
     if heavier.any():
-        noise = 8 * len(U) * EPS * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(U, axis=0))
+        noise = 8 * len(U) * _EPS * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(U, axis=0))
         T[heavier & (np.abs(T) <= noise)] = 0.0
     return T, float(np.linalg.slogdet(U[:, H])[1])
 
@@ -176,55 +192,8 @@ def _relative_to_tree(H: Integers, U: Floats) -> tuple[Floats, float]:
 
     It is also exact: every minor of an incidence matrix is -1, 0 or 1, here times a power of two.
     """
-    from scipy.sparse.linalg import splu  # its import takes a tenth of a second
-
     factor = splu(sp.csc_array(U[:, H]))
     return factor.solve(U), float(np.log(np.abs(factor.U.diagonal())).sum())
-
-
-def equilibrated(A: Floats) -> tuple[Floats, Integers, Integers]:
-    """Return U with A_ij = 2^(heights_i + widths_j) U_ij, rows and columns of about size one."""
-    exponents = np.where(A == 0, np.iinfo(np.int32).min // 2, np.frexp(A)[1])
-    heights = exponents.max(axis=1)
-    heights[heights < -(2**20)] = 0
-    widths = (exponents - heights[:, None]).max(axis=0)
-    widths[widths < -(2**20)] = 0
-    with np.errstate(under="ignore"):
-        return np.ldexp(A, -(heights[:, None] + widths)), heights, widths
-
-
-def heavy_basis(U: Floats, logs: Floats) -> Integers:
-    """Pick r items, each with the largest exp(logs) times distance from the span of those before.
-
-    A distance that rounding explains counts as zero.
-    """
-    r = len(U)
-    lengths = np.linalg.norm(U, axis=0)
-    noise = 8 * r * EPS * lengths
-    if np.isfinite(logs).sum() < r:
-        raise RankError(int(np.linalg.matrix_rank(U[:, np.isfinite(logs)])))
-    if np.ptp(logs[np.isfinite(logs)]) < SIMILAR:
-        scaled = U * np.exp(logs - logs.max())
-        R, order = scipy.linalg.qr(scaled, mode="r", pivoting=True)
-        picks: Integers = order[:r].astype(np.int64)
-        if (np.abs(np.diagonal(R)) > noise[picks] * np.exp(logs[picks] - logs.max())).all():
-            return picks
-    rest, Q, found = U.copy(), np.zeros((r, r)), []
-    for k in range(r):
-        lengths = np.linalg.norm(rest, axis=0)
-        with np.errstate(divide="ignore"):
-            worth = logs + np.where(lengths > noise, np.log(lengths), -np.inf)
-        j = int(np.argmax(worth))
-        if worth[j] == -np.inf:
-            raise RankError(k)
-        q = rest[:, j]
-        for _ in range(2):  # orthogonal to those before, beyond what rounding took away
-            q = q - Q[:, :k] @ (Q[:, :k].T @ q)
-        Q[:, k] = q / np.linalg.norm(q)
-        rest -= np.outer(Q[:, k], Q[:, k] @ rest)
-        rest[:, j] = 0.0
-        found.append(j)
-    return np.array(found, dtype=np.int64)
 
 
 def _refined(W: Floats, U: Floats, H: Integers) -> Floats:
@@ -241,7 +210,7 @@ def _refined(W: Floats, U: Floats, H: Integers) -> Floats:
         block = block - E @ block
         correction = correction - E @ correction
     T = np.empty_like(U)
-    for span, chunk in column_chunks(U, None):
+    for span, chunk in column_chunks(U):
         product, error = accurate_product(W, chunk)
         product = correction @ product
         product[np.abs(product) <= error] = 0.0

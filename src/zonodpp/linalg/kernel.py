@@ -1,4 +1,4 @@
-"""Symmetric kernels as people pass them: the one reader, with one tolerance."""
+"""Symmetric kernels as people pass them: the one reader, and the one rule for eigenvalues."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from zonodpp._types import Floats
 from zonodpp.arguments import as_matrix, check_finite, is_dataframe
+from zonodpp.linalg.dense import to_dense
 
-ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
-ROWS = 512  # compared with columns at a time, so that no second n x n array is made
+_ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
+_ROWS = 512  # compared with columns at a time, so that no second n x n array is made
 
 
 class Kernel(NamedTuple):
@@ -27,12 +27,11 @@ def read_kernel(kernel: Any, name: str, otherwise: str) -> Kernel:
     """Check that a kernel is a symmetric n x n matrix of finite numbers.
 
     ``otherwise`` says what to do with a matrix that is not square. A small asymmetry is taken for
-    noise: it is averaged out, and the precision is as low as it tells.
+    rounding errors: it is averaged out, and the precision is as low as the asymmetry shows.
     """
     labels = list(kernel.columns) if is_dataframe(kernel) else None
     eps = precision(kernel)
-    matrix = as_matrix(kernel, name)
-    matrix = matrix.toarray() if sp.issparse(matrix) else matrix
+    matrix = to_dense(as_matrix(kernel, name))
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"{name} is a kernel, n x n, got {matrix.shape[0]} x {matrix.shape[1]}; {otherwise}"
@@ -40,10 +39,10 @@ def read_kernel(kernel: Any, name: str, otherwise: str) -> Kernel:
     check_finite(matrix, name)
     size = max(float(matrix.max()), -float(matrix.min()))
     asymmetry = max(
-        float(np.abs(matrix[start : start + ROWS] - matrix[:, start : start + ROWS].T).max())
-        for start in range(0, len(matrix), ROWS)
+        float(np.abs(matrix[start : start + _ROWS] - matrix[:, start : start + _ROWS].T).max())
+        for start in range(0, len(matrix), _ROWS)
     )
-    if asymmetry > ASYMMETRY * size:
+    if asymmetry > _ASYMMETRY * size:
         raise ValueError(
             f"{name} is not symmetric: entries [i, j] and [j, i] differ by up to {asymmetry:.3g}; "
             f"pass ({name} + {name}.T) / 2 if that is only noise"
@@ -59,3 +58,29 @@ def precision(given: Any) -> float:
     kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
     single = any(kind in (np.float32, np.float16) for kind in kinds)
     return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
+class NotPositiveError(ValueError):
+    """A kernel has negative eigenvalues; ``smallest`` is the smallest one."""
+
+    def __init__(self, name: str, smallest: float) -> None:
+        self.smallest = smallest
+        super().__init__(
+            f"{name} is not positive semidefinite: its smallest eigenvalue is {smallest:.6g}. "
+            f"zonodpp.features.nearest_psd({name}) takes the negative ones away; "
+            f"nearest_psd({name}, how='shift') adds {-smallest:.3g} to the diagonal"
+        )
+
+
+def rounding_of_eigenvalues(values: Floats, name: str, tol: float) -> float:
+    """Return the size of eigenvalues that may be rounding errors, ``tol`` times the largest.
+
+    Raises
+    ------
+    NotPositiveError
+        When the smallest of the eigenvalues, which are ascending, is negative and larger than that.
+    """
+    rounding = tol * float(max(-values[0], values[-1]))
+    if values[0] < -rounding:
+        raise NotPositiveError(name, float(values[0]))
+    return rounding

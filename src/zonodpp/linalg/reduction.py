@@ -1,24 +1,19 @@
-"""From whatever was given to a full-rank A: principal directions, small noise, a kernel's range."""
+"""From features or a kernel to A of full rank: principal directions, noise, a kernel's range."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Matrix, SeedLike
 from zonodpp.arguments import as_count, as_positive, check_finite, spawn
-from zonodpp.linalg.gram import triangle
+from zonodpp.linalg.dense import to_dense
+from zonodpp.linalg.qr import numerical_rank
+from zonodpp.linalg.svd import leading_directions
 
 
-def principal_scores(X: Any, rank: int) -> Floats:
-    """Coordinates of the rows of X along its leading principal directions (centred PCA).
-
-    The directions come from the triangular factor of the centred X, so small ones keep their
-    digits; a sparse X is never made dense as a whole unless it is wider than long.
-    """
+def principal_scores(X: Matrix, rank: int) -> Floats:
+    """Coordinates of the rows of X along its leading principal directions (centred PCA)."""
     n, d = X.shape
     rank = as_count(rank, "rank", 1)
     check_finite(X, "X")
@@ -28,36 +23,22 @@ def principal_scores(X: Any, rank: int) -> Floats:
             f"have at most {min(n - 1, d)}"
         )
     mean = np.asarray(X.mean(axis=0)).ravel()
-    if d > n:
-        centred = (X.toarray() if sp.issparse(X) else X) - mean
-        R = triangle(centred.T)  # centred' = QR, so centred = R'Q'
-        U, singular, _ = np.linalg.svd(R.T)
-        scores = U[:, :rank] * singular[:rank]
-    else:
-        R = np.zeros((0, d))
-        rows = X.tocsr() if sp.issparse(X) else X
-        step = max(4096, 2 * d)
-        for start in range(0, n, step):
-            block = rows[start : start + step]
-            block = block.toarray() if sp.issparse(block) else block
-            R = triangle(np.vstack([R, block - mean]))
-        _, singular, directions = np.linalg.svd(R)
-        leading = directions[:rank].T
-        scores = np.asarray(X @ leading) - mean @ leading
-    found = int(np.sum(singular > 8 * max(d, 1) * np.finfo(float).eps * singular[0]))
+    directions, singular = leading_directions(X, rank, mean)
+    found = numerical_rank(singular)
     if found < rank:
         way_out = f"pass rank={found} or less" if found else "all its rows are the same"
         raise ValueError(
             f"rank={rank} principal directions asked for, but X has numerical rank {found} once "
             f"centred; {way_out}"
         )
-    return np.asarray(scores)
+    leading = directions[:, :rank]
+    return np.asarray(X @ leading) - mean @ leading
 
 
-def add_jitter(X: Any, jitter: float, rng: Any) -> Floats:
+def add_jitter(X: Matrix, jitter: float, rng: SeedLike) -> Floats:
     """Add Gaussian noise of standard deviation ``jitter`` to each entry (section 2.3)."""
     jitter = as_positive(jitter, "jitter")
-    dense = X.toarray() if sp.issparse(X) else X
+    dense = to_dense(X)
     [generator] = spawn(rng, purpose="jitter")
     return np.asarray(dense + jitter * generator.standard_normal(dense.shape))
 

@@ -14,14 +14,14 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._types import Floats, Integers
-from zonodpp.maximum.greedy import STALE, Items, Span
+from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.greedy import STALE, Items, Span
 
-TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles
-SMALL_PIVOT = 1e-6  # a tableau is made anew before a step whose minor is smaller
-ENTRIES = 2**20  # of the tableau over all items that are computed at a time
-FEW = 4  # a search among the most promising items pays if all are so many times more
-ADDITIONS = 32  # at most so many items of a chunk are tried as additions
-RANGE = 600.0  # of log scales within which products neither overflow nor vanish
+_TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles
+_SMALL_PIVOT = 1e-6  # a tableau is made anew before a step whose minor is smaller
+_ENTRIES = 2**20  # of the tableau over all items that are computed at a time
+_FEW = 4  # the most promising items are searched first if all items are so many times more
+_ADDITIONS = 32  # at most so many items of a chunk are tried as additions
 
 
 class Factor(NamedTuple):
@@ -59,29 +59,24 @@ def factor_of(items: Items, members: Integers) -> Factor:
     return Factor(span, inverse, float(log_det))
 
 
-def climb(items: Items, members: Integers, *, free_size: bool) -> tuple[Integers, float, int, bool]:
-    """Exchange one item at a time, and add or drop one if the size is free, while log det grows.
+class Climb(NamedTuple):
+    """Where a search ended.
 
-    Returns
-    -------
-    members, log_det, steps, settled
-        If settled, no exchange of a member for another item raises log det by more than 1e-9. Else
-        rounding promised one that did not.
+    If settled, no exchange of a member for another item raises log det by more than 1e-9.
+    Otherwise rounding errors promised an exchange that does not.
     """
-    # Largest first: a pass may then end where no item is large enough to be of use.
-    order = np.argsort(-items.log_scale, kind="stable")
-    order = order[np.isfinite(items.log_scale[order])]
-    ordered = Items(*(part[order] for part in items))
-    place = np.empty(len(items.log_scale), dtype=np.int64)
-    place[order] = np.arange(order.size)
-    members, log_det, steps, settled = _climb(ordered, place[members], free_size)
-    return order[members], log_det, steps, settled
+
+    members: Integers
+    log_det: float
+    steps: int
+    settled: bool
 
 
-def _climb(items: Items, members: Integers, free_size: bool) -> tuple[Integers, float, int, bool]:
+def climb(items: Items, members: Integers, *, free_size: bool) -> Climb:
+    """Exchange one item at a time, and add or drop one if the size is free, while log det grows."""
     steps = 0
     if not members.size:
-        return members, 0.0, steps, True
+        return Climb(members, 0.0, steps, settled=True)
     factor = factor_of(items, members)
     while True:
         partners, promise = _scan(items, members, factor, free_size)
@@ -89,24 +84,23 @@ def _climb(items: Items, members: Integers, free_size: bool) -> tuple[Integers, 
         inside = np.arange(pool.size) < members.size
         taken = _climb_in_tableau(items, pool, inside, factor, free_size)
         if not taken:
-            return members, factor.log_det, steps, True
+            return Climb(members, factor.log_det, steps, settled=True)
         changed = pool[inside]
         if not changed.size:
-            return changed, 0.0, steps + taken, True
-        active = np.union1d(changed, _most_promising(promise, changed.size))
-        if FEW * active.size < promise.size:  # a pass over a few items is next to free
-            few = Items(*(part[active] for part in items))
-            found, _, more, _ = _climb(few, np.searchsorted(active, changed), free_size)
-            changed, taken = active[found], taken + more
+            return Climb(changed, 0.0, steps + taken, settled=True)
+        promising = np.argsort(promise)[-max(1000, 16 * changed.size) :]
+        active = np.union1d(changed, promising)
+        if _FEW * active.size < promise.size:
+            found = climb(
+                Items(*(part[active] for part in items)),
+                np.searchsorted(active, changed),
+                free_size=free_size,
+            )
+            changed, taken = active[found.members], taken + found.steps
         fresh = factor_of(items, changed)
-        if not fresh.log_det > factor.log_det:  # rounding promised more than there is
-            return members, factor.log_det, steps, False
+        if not fresh.log_det > factor.log_det:
+            return Climb(members, factor.log_det, steps, settled=False)
         members, factor, steps = changed, fresh, steps + taken
-
-
-def _most_promising(promise: Floats, k: int) -> Integers:
-    count = min(max(1000, 16 * k), promise.size)
-    return np.asarray(np.argpartition(promise, -count)[-count:])
 
 
 def _scan(
@@ -118,42 +112,33 @@ def _scan(
     """
     k = members.size
     diagonal = np.einsum("ij,ij->i", factor.inverse, factor.inverse)
-    # What S loses with each member: a replacement adds at most its whole log_scale to the rest.
-    loss = items.log_scale[members] - np.log(diagonal)
-    least = min(loss.min(), 0.0) if free_size else loss.min()
-    useful = int(np.searchsorted(-items.log_scale, -least))
-    ease = np.exp(loss.min() - loss)[:, None]
-    best = loss + TOLERANCE
+    loss = items.log_scale[members] - np.log(diagonal)  # of log det, without each member
+    best = loss + _TOLERANCE
     partner = np.full(k, -1)
-    promise = np.full(len(items.log_scale), -np.inf)
+    log_scale = items.log_scale.copy()
+    log_scale[members] = -np.inf
+    promise = np.empty(log_scale.size)
     added = [np.empty(0, dtype=np.int64)]
-    step = max(1, ENTRIES // k)
-    start = 0
-    while start < useful:
-        top = items.log_scale[start]
-        stop = int(np.searchsorted(-items.log_scale, RANGE - top))
-        chunk = slice(start, min(start + step, useful, stop))
-        share = factor.left_over(items.unit[chunk], items.noise[chunk])
-        size = np.exp(items.log_scale[chunk] - top)
-        size[members[(members >= start) & (members < chunk.stop)] - start] = 0.0
-        gain = factor.tableau(items.unit[chunk])
+    for span, unit in row_chunks(items.unit, max(1, _ENTRIES // k)):
+        share = factor.left_over(unit, items.noise[span])
+        gain = factor.tableau(unit)
         gain *= gain
         gain /= diagonal[:, None]
         gain += share
-        gain *= size
-        at = np.argmax(gain, axis=1)
         with np.errstate(divide="ignore"):
-            value = top + np.log(gain[np.arange(k), at])
+            np.log(gain, out=gain)
+            gain += log_scale[span]
+            at = np.argmax(gain, axis=1)
+            value = gain[np.arange(k), at]
             better = value > best
             best[better] = value[better]
-            partner[better] = start + at[better]
-            gain *= ease
-            promise[chunk] = top - loss.min() + np.log(gain.max(axis=0))
+            partner[better] = span.start + at[better]
+            gain -= loss[:, None]
+            promise[span] = gain.max(axis=0)
             if free_size:
-                alone = top + np.log(share * size)
-                most = np.argsort(alone)[-ADDITIONS:]
-                added.append(start + most[alone[most] > TOLERANCE])
-        start = chunk.stop
+                alone = np.log(share) + log_scale[span]
+                most = np.argsort(alone)[-_ADDITIONS:]
+                added.append(span.start + most[alone[most] > _TOLERANCE])
     return np.unique(np.concatenate([partner[partner >= 0], *added])), promise
 
 
@@ -171,7 +156,7 @@ def _climb_in_tableau(
             break
         gain, flipped = max(moves, key=lambda move: move[0])
         minor = V[np.ix_(flipped, flipped)]
-        if not gain > TOLERANCE or (steps and np.linalg.det(minor) < SMALL_PIVOT):
+        if not gain > _TOLERANCE or (steps and np.linalg.det(minor) < _SMALL_PIVOT):
             break
         _pivot(V, flipped)
         inside[flipped] ^= True

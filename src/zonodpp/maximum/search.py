@@ -7,14 +7,13 @@ greatest weight.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from zonodpp._types import Integers
-from zonodpp.arguments import as_count, as_matrix, check_finite
-from zonodpp.maximum.greedy import items_of, pick_greedily, require_rank
+from zonodpp._types import Integers, MatrixLike
+from zonodpp.arguments import as_count, as_matrix, as_positive, check_finite
+from zonodpp.linalg.dense import to_dense
+from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.maximum.local_search import climb, factor_of
 from zonodpp.targets.target import Target
 
@@ -83,7 +82,7 @@ def find_map(
             "find_map expects a target (ProjectionDPP, VolumeSampling, DPP, KDPP), got "
             f"{type(target).__name__}; make one with DPP.from_features(Phi) or DPP(L=L)"
         )
-    ridge = _as_ridge(ridge)
+    ridge = as_positive(ridge, "ridge", or_zero=True)
     k = target.size_to_maximise(k, ridge)
     known = target.known_maximum()
     if known is not None:
@@ -96,7 +95,9 @@ def find_map(
     return Maximum(possible[found.subset], log_weight, found.swaps, found.optimal)
 
 
-def maximise(Phi: Any, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True) -> Maximum:
+def maximise(
+    Phi: MatrixLike, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True
+) -> Maximum:
     """Find a set S with large det (Phi Phi' + ridge I)_S; items are rows of Phi.
 
     Examples
@@ -113,22 +114,17 @@ def maximise(Phi: Any, *, k: int | None = None, ridge: float = 0.0, swaps: bool 
         k = as_count(k, "k", 0)
         if k > matrix.shape[0]:
             raise ValueError(f"k = {k} items asked for, but there are {matrix.shape[0]}")
-    items = items_of(matrix.toarray() if sp.issparse(matrix) else matrix, _as_ridge(ridge))
+    items = items_of(to_dense(matrix), as_positive(ridge, "ridge", or_zero=True))
     picks = pick_greedily(items, k)
-    if k is not None:
-        require_rank(picks, k)
+    if k is not None and picks.size < k:
+        raise ValueError(
+            f"k = {k} items asked for, but the kernel has numerical rank {picks.size}: every set "
+            f"of more items has determinant zero. Pass k={picks.size} or less, or a ridge, such as "
+            "ridge=1e-6 times a typical L[i, i]"
+        )
     if swaps:
-        members, log_det, steps, settled = climb(items, picks, free_size=k is None)
-        return Maximum(np.sort(members), log_det, steps, "swaps" if settled else "rounding")
+        found = climb(items, picks, free_size=k is None)
+        optimal = "swaps" if found.settled else "rounding"
+        return Maximum(np.sort(found.members), found.log_det, found.steps, optimal)
     log_det = factor_of(items, picks).log_det if picks.size else 0.0
     return Maximum(np.sort(picks), log_det, 0, "greedy")
-
-
-def _as_ridge(ridge: Any) -> float:
-    try:
-        value = float(ridge)
-    except (TypeError, ValueError):
-        raise TypeError(f"ridge must be a number, got {ridge!r}") from None
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"ridge must be a finite number, zero or more, got {value:g}")
-    return value

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
 from zonodpp.arguments import as_items
+from zonodpp.linalg.dense import to_dense
 from zonodpp.plotting.style import INK, axes_for, shades
 from zonodpp.zonotope import Tile, Zonotope
 
@@ -222,7 +222,7 @@ def _plane(zonotope: Zonotope) -> tuple[Floats, list[Tile], Floats]:
             f"the picture is of the plane, so A must have r = 2 rows; this one has r = "
             f"{zonotope.r}. Draw Zonotope(A[:2]), or read figures off tiles() and walk(x, d)"
         )
-    A = np.asarray(zonotope.A.toarray() if sp.issparse(zonotope.A) else zonotope.A)
+    A = to_dense(zonotope.A)
     tiles = zonotope.tiles()
     start = np.array([A[:, tile.at_upper].sum(axis=1) for tile in tiles])
     first, second = A.T[[tile.basis[0] for tile in tiles]], A.T[[tile.basis[1] for tile in tiles]]

@@ -26,7 +26,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
-from zonodpp.linalg.gram import column_chunks
+from zonodpp.linalg.dense import column_chunks
 from zonodpp.samplers import State, need_between, refuse_init
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets import VolumeSampling

@@ -35,7 +35,7 @@ from zonodpp.basis.columns import keep_columns, matrix_of, pad_columns, unit_vec
 from zonodpp.basis.inverse import inverse_scratch, invert
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
-from zonodpp.linalg.gram import column_chunks
+from zonodpp.linalg.dense import column_chunks, largest_entries
 from zonodpp.samplers import State
 from zonodpp.samplers.exchange_walk import (
     COUNTERS,
@@ -201,7 +201,7 @@ def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
 
 def _sparse_directions(A: Any, scale: Floats | None) -> tuple[sp.csc_array, Floats]:
     """Return columns with largest entry 1, rows being scaled alike; a graph's stay +-1."""
-    heights = np.frexp(abs(A).max(axis=1).toarray().ravel())[1]
+    heights = np.frexp(largest_entries(A, axis=1))[1]
     D = sp.csc_array(A, copy=True)
     D.data = np.ldexp(D.data, -heights[D.indices])
     D, widths = unit_vectors(D)

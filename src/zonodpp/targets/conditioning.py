@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers, ItemsLike
-from zonodpp.linalg.gram import column_chunks
+from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.targets.labels import Naming
 
 
@@ -57,7 +57,7 @@ def split_off(A: Any, W: Floats, include: Integers, scale: Floats | None) -> Any
     r = A.shape[0]
     if include.size > r:
         raise never_together(include, f"a draw has {r} items, these are {include.size}")
-    block = A[:, include].toarray() if sp.issparse(A) else A[:, include]
+    block = to_dense(A[:, include])
     white = W @ (block if scale is None else block * scale[include])
     lengths = np.linalg.norm(white, axis=0)
     white = white / np.where(lengths > 0, lengths, 1.0)

@@ -14,7 +14,8 @@ from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
-from zonodpp.linalg.gram import DenseGram, RankError, column_chunks
+from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.gram import DenseGram, RankError
 from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off, without
 from zonodpp.targets.determinants import log_dets
 from zonodpp.targets.labels import labels_of

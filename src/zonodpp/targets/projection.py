@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-import scipy.sparse as sp
+import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Labels, MatrixLike, SeedLike
@@ -94,7 +94,7 @@ class ProjectionDPP(VolumeSampling):
                 f"{n} items is impossible. Pass rank=r for r < {n} items a draw; if columns are "
                 "items, use ProjectionDPP(A)"
             )
-        A = matrix.T.tocsc() if sp.issparse(matrix) else matrix.T
+        A = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsc()
         return cls._make(A, weights, labels_of(X, "index"), given="X")
 
     @classmethod

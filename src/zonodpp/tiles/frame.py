@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, basis_matrix, rounding_of, unit_columns
 from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.gram import column_chunks, factorise
+from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.gram import factorise
 from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 
 NONE = -(2**20)  # the exponent of zero: below all others

@@ -14,6 +14,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
 from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import to_dense
 from zonodpp.tiles.long_step import FEASIBLE, OUTSIDE, locate, settle
 from zonodpp.tiles.pivots import (
     TileScratch,
@@ -63,7 +64,7 @@ def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
             f"a first basis takes a dense matrix of {unit.shape[0]:,} x {unit.shape[1]:,}, which "
             "is too large; use method='trees' for a graph, or method='exact'"
         )
-    dense = unit.toarray() if sp.issparse(unit) else unit
+    dense = to_dense(unit)
     if scale is not None:
         dense = dense * scale
     order = scipy.linalg.qr(dense, mode="r", pivoting=True)[-1]

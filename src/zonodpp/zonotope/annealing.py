@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._jit import lean
@@ -21,6 +20,7 @@ from zonodpp.basis.columns import (
     unit_vectors,
 )
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
+from zonodpp.linalg.dense import largest_entries, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise
 from zonodpp.samplers import exact
 from zonodpp.targets import ProjectionDPP
@@ -68,8 +68,8 @@ def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
     """
     matrix = as_matrix(A, "A")
     check_finite(matrix, "A")
-    X = matrix.toarray() if sp.issparse(matrix) else matrix
-    exponents = np.frexp(np.abs(X).max(axis=1))[1]
+    X = to_dense(matrix)
+    exponents = np.frexp(largest_entries(X, axis=1))[1]
     X = np.ldexp(X, -exponents[:, None])
     items = np.flatnonzero(np.any(X, axis=0))
     X = X[:, items]

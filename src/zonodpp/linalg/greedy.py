@@ -2,9 +2,10 @@
 
 The kernel is L = Phi Phi' + ridge I, with items as the rows of Phi. The ridge is the inner product
 of coordinates that no two items share, so both parts are one Gram-Schmidt process: what an item
-adds to log det is the log squared length of what it has outside the span of those picked. A step
-costs one product with Phi, O(n m) for m features, however many items were picked (the fast greedy
-algorithm of Chen, Zhang and Zhou, 2018, in terms of features).
+adds to log det is the log of the squared length of its part outside the span of those picked. A
+step costs one product with Phi, O(n m) for m features, however many items were picked (the fast
+greedy algorithm of Chen, Zhang and Zhou, 2018, in terms of features). Without a ridge this is QR
+with column pivoting, for columns whose lengths may differ by hundreds of orders of magnitude.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._types import Floats, Integers
+from zonodpp.linalg.dense import split_rows
 
 STALE = 1e-6  # of its last sound value: below, a difference has lost too many digits
 
@@ -32,46 +34,30 @@ class Items(NamedTuple):
 
 def items_of(Phi: Floats, ridge: float = 0.0) -> Items:
     """Bring the rows of Phi, an (n, m) array, to one scale."""
-    largest = np.maximum(Phi.max(axis=1), -Phi.min(axis=1))
-    safe = np.where(largest > 0, largest, 1.0)
-    unit = Phi / safe[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        log_lengths = np.log(lengths) + np.log(safe)
-        if ridge > 0:
-            log_scale = np.logaddexp(2 * log_lengths, np.log(ridge))
+    unit, log_lengths = split_rows(Phi)
+    log_scale, noise = 2 * log_lengths, np.zeros(len(Phi))
+    if ridge > 0:
+        with np.errstate(under="ignore"):
+            log_scale = np.logaddexp(log_scale, np.log(ridge))
             noise = np.exp(np.log(ridge) - log_scale)
-            shrink = np.exp(log_lengths - log_scale / 2)
-        else:
-            log_scale = 2 * log_lengths
-            noise, shrink = np.zeros(len(Phi)), 1.0
-        unit *= (shrink / np.where(lengths > 0, lengths, 1.0))[:, None]
-    return Items(unit, noise, log_scale)
+            unit = unit * np.exp(log_lengths - log_scale / 2)[:, None]
+    return Items(np.asarray(unit), noise, log_scale)
 
 
-class Span:
+class Span(NamedTuple):
     """Orthonormal directions of the items picked: a part among the features, a part of the ridge.
 
     Row t of ``shared`` and of ``own`` together is the direction that pick t added; column s of
     ``own`` is the coordinate that pick s has for itself.
     """
 
-    def __init__(self, shared: Floats, own: Floats) -> None:
-        self.shared, self.own = shared, own
-
-    @classmethod
-    def empty(cls, m: int, room: int) -> Span:
-        """Return the span of nothing, with room for so many picks (see `grow`)."""
-        return cls(np.zeros((room, m)), np.zeros((room, room)))
-
-    def first(self, t: int) -> Span:
-        """Return the span of the first t picks, as a view."""
-        return Span(self.shared[:t], self.own[:t, :t])
+    shared: Floats
+    own: Floats
 
     def outside(self, unit: Floats) -> tuple[Floats, Floats]:
         """Return what rows of features have outside the span, in both parts.
 
-        Projected off twice: then what is left of a row inside the span is rounding of the row.
+        They are projected twice: the second time removes the rounding errors of the first.
         """
         along = unit @ self.shared.T
         left, own = unit - along @ self.shared, -along @ self.own
@@ -81,22 +67,23 @@ class Span:
         return left, own
 
     def share_outside(self, unit: Floats) -> Floats:
-        """Return the squared lengths of what is outside; exact zeros instead of rounding noise."""
+        """Return the squared lengths of what is outside; exact zeros instead of rounding errors."""
         left, own = self.outside(unit)
         share = np.einsum("ij,ij->i", left, left) + np.einsum("ij,ij->i", own, own)
         noise = 16 * np.finfo(float).eps * np.sqrt(sum(self.shared.shape))
         share[share <= noise**2] = 0.0
         return np.asarray(share)
 
-    def grow(self, t: int, unit: Floats, noise: float) -> Floats:
-        """Add pick number t, and return the features' part of its direction."""
-        left, own = (part[0] for part in self.first(t).outside(unit[None]))
-        length = np.sqrt(left @ left + own @ own + noise)
-        self.shared[t] = left / length
-        self.own[t, :t] = own / length
-        self.own[t, t] = np.sqrt(noise) / length
-        direction: Floats = self.shared[t]
-        return direction
+    def joined(self, unit: Floats, noise: float) -> Span:
+        """Return the span with one more item."""
+        left, own = (part[0] for part in self.outside(unit[None]))
+        direction = np.concatenate([left, own, [np.sqrt(noise)]])
+        direction /= np.linalg.norm(direction)
+        m = unit.size
+        return Span(
+            np.vstack([self.shared, direction[:m]]),
+            np.vstack([np.pad(self.own, ((0, 0), (0, 1))), direction[m:]]),
+        )
 
 
 def pick_greedily(items: Items, k: int | None) -> Integers:
@@ -113,7 +100,7 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.maximum.greedy import items_of, pick_greedily
+    >>> from zonodpp.linalg.greedy import items_of, pick_greedily
     >>> Phi = np.array([[3.0, 0.0], [3.1, 0.1], [0.0, 2.0], [0.0, 0.0]])
     >>> pick_greedily(items_of(Phi), 2)
     array([1, 2])
@@ -122,7 +109,7 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
     most = n if k is None else k
     if not items.noise.any():
         most = min(most, m)
-    span = Span.empty(m, min(most, 64))
+    span = Span(np.zeros((0, m)), np.zeros((0, 0)))
     share = np.einsum("ij,ij->i", items.unit, items.unit)
     sound = share + items.noise
     free = np.isfinite(items.log_scale)
@@ -133,36 +120,16 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
         best = int(np.argmax(gain))
         if gain[best] == -np.inf or (k is None and gain[best] <= 0):
             break
-        t = len(picks)
         picks.append(best)
         if len(picks) == most:
             break
         free[best] = False
-        if t == len(span.shared):
-            span = _doubled(span, m)
-        along = items.unit @ span.grow(t, items.unit[best], items.noise[best])
+        span = span.joined(items.unit[best], items.noise[best])
+        along = items.unit @ span.shared[-1]
         share -= along * along
         stale = np.flatnonzero(free & (share + items.noise < STALE * sound))
         if stale.size:
-            share[stale] = span.first(t + 1).share_outside(items.unit[stale])
+            share[stale] = span.share_outside(items.unit[stale])
             sound[stale] = share[stale] + items.noise[stale]
         np.maximum(share, 0.0, out=share)
     return np.array(picks, dtype=np.int64)
-
-
-def _doubled(span: Span, m: int) -> Span:
-    t = len(span.shared)
-    larger = Span.empty(m, 2 * t)
-    larger.shared[:t] = span.shared
-    larger.own[:t, :t] = span.own
-    return larger
-
-
-def require_rank(picks: Integers, k: int) -> None:
-    """Raise when fewer than k items could be picked."""
-    if picks.size < k:
-        raise ValueError(
-            f"k = {k} items asked for, but the kernel has numerical rank {picks.size}: every set "
-            f"of more items has determinant zero. Pass k={picks.size} or less, or a ridge, such as "
-            "ridge=1e-6 times a typical L[i, i]"
-        )

@@ -1,0 +1,76 @@
+"""Matrices that are dense or sparse: as dense arrays, whole or in blocks, and their row lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp._types import Floats, Matrix
+
+_WIDTH = 4096  # columns of a block: r x WIDTH stays in cache, and no second r x n array is made
+_ENTRIES = 2**24  # of a block of columns at most, where r is large
+
+
+def to_dense(X: Matrix) -> Floats:
+    """Return X as a dense array."""
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+
+
+def column_chunks(A: Matrix, scale: Floats | None = None) -> Iterator[tuple[slice, Floats]]:
+    """Yield the columns s_j a_j a block at a time, as dense arrays."""
+    width = min(_WIDTH, max(1, _ENTRIES // A.shape[0]))
+    for start in range(0, A.shape[1], width):
+        span = slice(start, min(start + width, A.shape[1]))
+        chunk = to_dense(A[:, span])
+        yield span, chunk if scale is None else chunk * scale[span]
+
+
+def row_chunks(X: Matrix, length: int | None = None) -> Iterator[tuple[slice, Floats]]:
+    """Yield the rows of X a block at a time, as dense arrays.
+
+    The default length suits a QR factorisation of the block below a triangle of that width.
+    """
+    rows = X if isinstance(X, np.ndarray) else X.tocsr()
+    step = length or max(4096, 2 * X.shape[1])
+    for start in range(0, X.shape[0], step):
+        span = slice(start, min(start + step, X.shape[0]))
+        yield span, to_dense(rows[span])
+
+
+def largest_entries(X: Matrix, axis: int) -> Floats:
+    """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.maximum(X.max(axis=axis), -X.min(axis=axis)))
+    return to_dense(abs(X).max(axis=axis)).ravel()
+
+
+def unit_rows(X: Matrix) -> Matrix:
+    """Bring rows to length one; zero rows stay zero."""
+    return split_rows(X)[0]
+
+
+def split_rows(X: Matrix) -> tuple[Matrix, Floats]:
+    """Split rows into vectors of length one and the logs of their lengths.
+
+    Rows are divided by their largest entry first, so that no square overflows or vanishes. A zero
+    row stays zero, and the log of its length is -inf.
+    """
+    largest = largest_entries(X, axis=1)
+    rows = _divided(X, largest)
+    squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
+    lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    with np.errstate(divide="ignore"):
+        logs = np.log(lengths) + np.log(largest)
+    return _divided(rows, lengths), logs
+
+
+def _divided(X: Matrix, divisors: Floats) -> Matrix:
+    """Divide each row by its number; a row whose number is zero stays."""
+    divisors = np.where(divisors > 0, divisors, 1.0)
+    if isinstance(X, np.ndarray):
+        return np.asarray(X / divisors[:, None])
+    rows = sp.csr_array(X, copy=True)
+    rows.data /= np.repeat(divisors, np.diff(rows.indptr))
+    return rows
