@@ -6,8 +6,8 @@ from typing import Any
 
 from paper.drawing import new_figure, share_legend
 from paper.spanning_trees_verdicts import NEW, OLD, usual_efficiency
-from zonodpp.plotting.curves import Look, draw_errors, draw_psrf
-from zonodpp.plotting.style import INK, shades
+from zonodpp.plotting.curves import draw_errors, draw_psrf
+from zonodpp.plotting.style import INK, Look, shades
 
 LOOKS: dict[str, tuple[float, Any]] = {
     "Algorithm 5": (0.0, "-"),

@@ -8,15 +8,12 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from typing import Any
+from typing import IO
 
 try:
     import fcntl
-except ImportError:  # not a Unix system: files are not locked, so dead ones are not recognised
+except ImportError:  # not a Unix system: files are not locked, and no temporary file is swept up
     fcntl = None  # type: ignore[assignment]
-
-_LONGEST_PART = 40  # characters of a name kept in a temporary name, which may have 255 bytes
-_LONGEST_ENDING = 10  # characters of an ending that is worth keeping
 
 
 @contextlib.contextmanager
@@ -63,40 +60,35 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
                 os.remove(temporary)
             lock.close()
     except OSError as error:
-        raise OSError(
-            error.errno or errno.EIO,
-            f"cannot write {os.fspath(path)}: {error.strerror or error}",
-        ) from error
+        reason = f"cannot write {os.fspath(path)}: {error.strerror or error}"
+        raise OSError(error.errno or errno.EIO, reason) from error
 
 
 def sweep(path: str | os.PathLike[str]) -> None:
     """Remove the temporary files of this path that killed processes have left."""
-    if fcntl is None:
-        return
-    place = os.path.realpath(path)
-    start, ending = _parts(place)
-    name = re.compile(rf"{re.escape(start)}[0-9a-f]{{8}}\.tmp({re.escape(ending)})?")
-    with contextlib.suppress(OSError), os.scandir(os.path.dirname(place)) as entries:
-        for entry in entries:
-            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+    start, ending = map(re.escape, _parts(os.path.realpath(path)))
+    with contextlib.suppress(OSError), os.scandir(os.path.dirname(os.path.realpath(path))) as found:
+        for entry in found if fcntl is not None else ():
+            if re.fullmatch(rf"{start}[0-9a-f]{{8}}\.tmp({ending})?", entry.path):
                 with contextlib.suppress(OSError), open(entry.path, "rb+") as file:
-                    _lock(file)  # an OSError if its writer is alive
+                    _lock(file)  # an OSError if the process that writes it is alive
                     os.remove(entry.path)
 
 
 def _parts(place: str) -> tuple[str, str]:
-    """Return how the names of temporary files for this place begin and end."""
-    name = os.path.basename(place)
-    ending = os.path.splitext(name)[1].lower()
-    return f".{name[:_LONGEST_PART]}.", ending if len(ending) <= _LONGEST_ENDING else ""
+    """Return how paths of temporary files for this place begin and end.
+
+    Names may have 255 bytes, so of long names and endings only a part is kept.
+    """
+    folder, name = os.path.split(place)
+    return os.path.join(folder, f".{name[:40]}."), os.path.splitext(name)[1][:10].lower()
 
 
-def _create(place: str) -> tuple[str, Any]:
+def _create(place: str) -> tuple[str, IO[bytes]]:
     """Make a temporary file; return its name and the open file that holds the lock."""
     start, ending = _parts(place)
     while True:
-        name = f"{start}{secrets.token_hex(4)}.tmp{ending}"
-        temporary = os.path.join(os.path.dirname(place), name)
+        temporary = f"{start}{secrets.token_hex(4)}.tmp{ending}"
         file = open(temporary, "xb")  # noqa: SIM115 - it stays open until the file is in place
         if fcntl is None:
             file.close()  # such systems do not rename open files
@@ -108,8 +100,8 @@ def _create(place: str) -> tuple[str, Any]:
         file.close()  # another process swept it away before it was locked
 
 
-def _lock(file: Any) -> None:
-    """Lock a file until it is closed, by a process that is killed too; OSError if it is locked."""
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed, also by the death of the process; OSError if it is locked."""
     fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
 
 
-def optional(module: str, extra: str, purpose: str) -> Any:
+def optional(module: str, extra: str, purpose: str) -> ModuleType:
     """Import a module, or raise an ImportError that names the extra to install.
 
     Examples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import Any
 
 # What a stream raises that is missing, closed, or something else than a stream.
 _BROKEN = (AttributeError, ValueError, OSError)
@@ -23,7 +22,7 @@ def is_watched() -> bool:
 class Stderr:
     """Standard error as a stream on which no write fails: nobody has to look at a run."""
 
-    def __getattr__(self, name: str) -> Any:  # fileno and encoding, which tqdm asks for
+    def __getattr__(self, name: str) -> object:  # fileno and encoding, which tqdm asks for
         return getattr(sys.stderr, name)
 
     def write(self, text: str) -> None:

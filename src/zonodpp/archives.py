@@ -6,11 +6,14 @@ and look at the file afterwards, so the announced sizes are compared with the fi
 
 from __future__ import annotations
 
+import contextlib
 import math
 import zipfile
-from typing import IO, Any
+from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
+import scipy.sparse as sp
 
 # Bytes that any file may ask for: small compressed files of zeros are common and harmless.
 LIMIT = 2**28
@@ -21,6 +24,33 @@ _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+
+
+@contextlib.contextmanager
+def damage(
+    name: str,
+    problem: str = "is damaged",
+    advice: str = "it was left as it is, use another copy",
+) -> Iterator[None]:
+    """Raise one readable error for a file that is not in the expected format.
+
+    Readers fail on damaged files with exceptions of any type.
+
+    Examples
+    --------
+    >>> from zonodpp.archives import damage
+    >>> with damage("draws.npz"):
+    ...     {}["subsets"]
+    Traceback (most recent call last):
+    ValueError: draws.npz is damaged ('subsets'); it was left as it is, use another copy
+    """
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        reason = str(error).split("\n")[0][:200]
+        raise ValueError(f"{name} {problem} ({reason}); {advice}") from error
 
 
 def check_size(needed: int, held: int) -> None:
@@ -88,7 +118,7 @@ def check_archive(stream: IO[bytes]) -> list[str]:
     return [name.removesuffix(".npy") for name in names]
 
 
-def check_sparse(matrix: Any) -> None:
+def check_sparse(matrix: sp.sparray) -> None:
     """Raise ValueError unless the indices of a sparse matrix lie within it.
 
     SciPy's own check takes differences of the row pointers in their own type, in which the

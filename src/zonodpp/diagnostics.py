@@ -7,7 +7,7 @@ others compare draws with what is known exactly.
 
 from __future__ import annotations
 
-from itertools import chain, combinations, islice
+from itertools import combinations, islice
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_positive, one_of
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp.targets.target import Target
@@ -36,7 +36,7 @@ __all__ = [
     "total_variation",
 ]
 
-ENUMERABLE = 10**6  # sets of r items that are few enough to look at each
+_ENUMERABLE = 10**6  # sets of r items that are few enough to look at each
 
 
 class Deciles(NamedTuple):
@@ -67,9 +67,8 @@ def from_arviz(name: str, x: ArrayLike) -> float:
     >>> round(from_arviz("ess", x), -2), round(from_arviz("mcse", x), 3)
     (3900.0, 0.016)
     """
-    method = {"ess": "bulk", "rhat": "rank", "mcse": "mean"}[
-        one_of(name, "name", ("ess", "rhat", "mcse"))
-    ]
+    methods = {"ess": "bulk", "rhat": "rank", "mcse": "mean"}
+    method = methods[one_of(name, "name", list(methods))]
     statistics = optional("arviz_stats.base.array", "stats", name).array_stats
     values = as_chains(x, 2 if name == "rhat" else 1, 4)
     if (values == values[0, 0]).all():
@@ -98,7 +97,7 @@ def deciles(x: ArrayLike) -> Deciles:
 
 
 def relative_error(
-    samples: Samples, S: ArrayLike, exact: float | None = None, *, tracked: int | None = None
+    samples: Samples, S: ItemsLike, exact: float | None = None, *, tracked: int | None = None
 ) -> Floats:
     """Error ``|estimate - exact| / exact`` of P(S in B) as the draws of each chain come in.
 
@@ -135,7 +134,7 @@ def relative_error(
             raise ValueError(
                 f"P(S in B) has no closed form for power {samples.target.power:g}; pass exact="
             )
-        exact = float(samples.target.inclusion(S))
+        exact = float(samples.target.inclusion(samples.target.items(S)))
         if exact == 0:
             raise ValueError("S is in no basis (P(S in B) = 0), so there is no relative error")
     exact = as_positive(exact, "exact")
@@ -188,10 +187,10 @@ def total_variation(samples: Samples) -> float:
     if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
     sets = sum(comb(target.n, size) for size in target.sizes)
-    if sets > ENUMERABLE:
+    if sets > _ENUMERABLE:
         raise ValueError(
             f"there are {sets:.2g} sets that could be drawn out of {target.n} items, more than "
-            f"the {ENUMERABLE:,} for which total variation says anything; "
+            f"the {_ENUMERABLE:,} for which total variation says anything; "
             "use relative_error(samples, S) for some sets S"
         )
     bases, counts = samples.unique()
@@ -204,11 +203,10 @@ def total_variation(samples: Samples) -> float:
 
 
 def _log_normaliser(target: Target) -> float:
-    """Log of the sum over all bases of |det A_B|^power * prod(q_B)."""
+    """Log of the sum of the relative probabilities of all bases, some at a time."""
     every = combinations(range(target.n), target.r)
     step = max(1, 2**22 // target.r)
     total = -np.inf
-    while block := list(islice(every, step)):
-        bases = np.fromiter(chain.from_iterable(block), np.int64).reshape(-1, target.r)
+    while len(bases := np.array(list(islice(every, step)))):
         total = np.logaddexp(total, np.logaddexp.reduce(target.log_prob(bases)))
     return float(total)

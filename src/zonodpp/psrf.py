@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count, as_positive, check_finite
 
-FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
+_FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
 
 
 class Psrf(NamedTuple):
@@ -84,12 +84,12 @@ def psrf_evolution(
     >>> evolution.point.round(2)
     array([1., 1., 1., 1.])
     """
-    values = as_chains(x, 2, FIRST + 1)
+    values = as_chains(x, 2, _FIRST + 1)
     share = _as_share(confidence)
     draws = values.shape[1]
-    steps = min(draws - FIRST, as_count(bins, "bins", 1))
-    width = (draws - FIRST) // steps
-    ends = np.append(FIRST + 1 + width * np.arange(steps), draws)
+    steps = min(draws - _FIRST, as_count(bins, "bins", 1))
+    width = (draws - _FIRST) // steps
+    ends = np.append(_FIRST + 1 + width * np.arange(steps), draws)
     found = [_psrf(values[:, (end + 1) // 2 if autoburnin else 0 : end], share) for end in ends]
     return PsrfEvolution(ends, *np.array(found).T)
 
@@ -98,45 +98,41 @@ def _psrf(x: Floats, confidence: float) -> Psrf:
     """Follow coda::gelman.diag line by line, for one variable."""
     m, n = x.shape
     moved = x - x[:, :1]  # so that a constant chain has variance zero, not rounding noise
-    shift = moved.mean(axis=1, keepdims=True)
-    variances = _settled(np.square(moved - shift).sum(axis=1) / (n - 1))
-    means = _settled(x[:, 0] + shift[:, 0])
-    centred = means - means.mean()
+    variances = moved.var(axis=1, ddof=1)
+    off_w, off_b = _deviations(variances), _deviations(x[:, 0] + moved.mean(axis=1))
     w = variances.mean()
-    b = n * _variance(means)
-    var_w = _variance(variances) / m
+    b = n * np.square(off_b).sum() / (m - 1)
+    var_w = np.square(off_w).sum() / (m - 1) / m
     var_b = 2 * b**2 / (m - 1)
     # CODA's cov(s2, xbar^2) - 2 mean(xbar) cov(s2, xbar), without its cancellation.
-    cov_wb = n / m * np.sum((variances - w) * centred**2) / (m - 1)
-    V = (n - 1) * w / n + (1 + 1 / m) * b / n
-    var_V = (
-        (n - 1) ** 2 * var_w + (1 + 1 / m) ** 2 * var_b + 2 * (n - 1) * (1 + 1 / m) * cov_wb
-    ) / n**2
+    cov_wb = n / m * np.sum(off_w * np.square(off_b)) / (m - 1)
+    share = 1 + 1 / m
+    V = ((n - 1) * w + share * b) / n
+    var_V = ((n - 1) ** 2 * var_w + share**2 * var_b + 2 * (n - 1) * share * cov_wb) / n**2
     with np.errstate(divide="ignore", invalid="ignore"):
         df_V = 2 * V**2 / var_V
         adjustment = (df_V + 3) / (df_V + 1)
-        fixed = (n - 1) / n
-        random = (1 + 1 / m) / n * (b / w)
+        fixed, random = (n - 1) / n, share / n * (b / w)
         quantile = _f_quantile((1 + confidence) / 2, m - 1, 2 * w**2 / var_w)
         point = np.sqrt(adjustment * (fixed + random))
         upper = np.sqrt(adjustment * (fixed + quantile * random))
     return Psrf(float(point), float(upper))
 
 
-def _settled(values: Floats) -> Floats:
-    """Make values equal that differ by rounding alone; CODA sums in extended precision."""
-    if np.ptp(values) <= 16 * np.finfo(float).eps * np.abs(values).max():
-        return np.full_like(values, values[0])
-    return values
+def _deviations(values: Floats) -> Floats:
+    """Return values minus their mean; zeros if they differ by rounding alone.
 
-
-def _variance(values: Floats) -> Any:
-    return np.var(values - values[0], ddof=1)
+    CODA sums in extended precision, and so sees that such values are equal.
+    """
+    moved = values - values[0]
+    if np.ptp(moved) <= 16 * np.finfo(float).eps * np.abs(values).max():
+        return np.zeros_like(values)
+    return np.asarray(moved - moved.mean())
 
 
 def _f_quantile(p: float, dfn: float, dfd: float) -> float:
     """Quantile of the F distribution; beyond dfd = 4e5 the chi-square limit, as R's qf."""
-    from scipy import special  # takes a third of a second to import
+    from scipy import special  # takes a fifth of the time to import this package
 
     if dfd > 4e5:
         return float(2 * special.gammaincinv(dfn / 2, p) / dfn)

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.diagnostics import psrf_evolution, relative_error
-from zonodpp.plotting.curves import Look, draw_errors, draw_psrf
-from zonodpp.plotting.style import (
-    INK,
-    POINTS,
-    STYLES,
-    axes_for,
-    colours,
-    legend_above_data,
-    name_of,
-    repeat,
-)
+from zonodpp.plotting.curves import draw_errors, draw_psrf
+from zonodpp.plotting.style import INK, POINTS, axes_for, legend_above_data, looks, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +20,7 @@ if TYPE_CHECKING:
 
 def error_against_steps(
     samples_by_name: Mapping[str, Samples],
-    S: ArrayLike,
+    S: ItemsLike,
     ax: Axes | None = None,
     exact: float | None = None,
     *,
@@ -65,18 +55,17 @@ def error_against_steps(
     >>> ax.get_ylabel()
     'Relative error of P({1, 2} in B)'
     """
-    runs = _as_runs(samples_by_name)
-    errors = {name: relative_error(run, S, exact, tracked=tracked) for name, run in runs.items()}
     curves = {}
-    for name, error in errors.items():
-        ends = _spread(error.shape[1])
-        curves[name] = (ends, error[:, ends - 1])
+    for name, run in _as_runs(samples_by_name).items():
+        error = relative_error(run, S, exact, tracked=tracked)
+        draws = _spread(error.shape[1])
+        curves[name] = (draws, error[:, draws - 1])
     return _draw_errors(curves, S, ax, "Iterations")
 
 
 def error_against_seconds(
     samples_by_name: Mapping[str, Samples],
-    S: ArrayLike,
+    S: ItemsLike,
     ax: Axes | None = None,
     exact: float | None = None,
     *,
@@ -98,9 +87,8 @@ def error_against_seconds(
     >>> ax.get_xlabel()
     'Wall-clock time of a chain [s]'
     """
-    runs = _as_runs(samples_by_name)
     curves = {}
-    for name, run in runs.items():
+    for name, run in _as_runs(samples_by_name).items():
         error = relative_error(run, S, exact, tracked=tracked)
         chains, draws = error.shape
         seconds = np.asarray(run.stats.get("seconds", np.zeros(chains)), dtype=np.float64)
@@ -119,7 +107,7 @@ def error_against_seconds(
 
 def psrf_against_steps(
     samples_by_name: Mapping[str, Samples],
-    S: ArrayLike | None = None,
+    S: ItemsLike | None = None,
     ax: Axes | None = None,
     *,
     tracked: int | None = None,
@@ -148,17 +136,20 @@ def psrf_against_steps(
     >>> ax.get_xlabel()
     'Iterations'
     """
-    runs = _as_runs(samples_by_name)
-    found = {n: psrf_evolution(run.trace(S, tracked=tracked)) for n, run in runs.items()}
+    curves = {
+        name: psrf_evolution(run.trace(S, tracked=tracked))
+        for name, run in _as_runs(samples_by_name).items()
+    }
     ax = axes_for(ax, (5.4, 3.8))
-    draw_psrf(ax, {name: (*found[name], look) for name, look in _looks(found).items()})
+    styled = zip(curves.items(), looks(len(curves)), strict=True)
+    draw_psrf(ax, {name: (*curve, look) for (name, curve), look in styled})
     ax.plot([], [], color=INK, linewidth=0.8, label="thin: upper 95% limits")
     ax.set_xlabel("Iterations")
     legend_above_data(ax)
     return ax
 
 
-def _as_runs(samples_by_name: Mapping[str, Samples]) -> dict[str, Samples]:
+def _as_runs(samples_by_name: Mapping[str, Samples]) -> Mapping[str, Samples]:
     if not isinstance(samples_by_name, Mapping):
         raise TypeError(
             f"expected a dict of names and samples such as {{'exact': samples}}, got a "
@@ -166,7 +157,7 @@ def _as_runs(samples_by_name: Mapping[str, Samples]) -> dict[str, Samples]:
         )
     if not samples_by_name:
         raise ValueError("there is nothing to draw: the dict of samples is empty")
-    return dict(samples_by_name)
+    return samples_by_name
 
 
 def _spread(draws: int) -> Integers:
@@ -175,17 +166,15 @@ def _spread(draws: int) -> Integers:
 
 
 def _draw_errors(
-    curves: Mapping[str, tuple[Any, Floats]], S: ArrayLike, ax: Axes | None, across: str
+    curves: Mapping[str, tuple[Floats | Integers, Floats]],
+    S: ItemsLike,
+    ax: Axes | None,
+    across: str,
 ) -> Axes:
     """Draw median and band of errors (chains, points) against x, for each name."""
     ax = axes_for(ax, (5.4, 3.8))
-    draw_errors(ax, {name: (*curves[name], look) for name, look in _looks(curves).items()})
+    styled = zip(curves.items(), looks(len(curves)), strict=True)
+    draw_errors(ax, {name: (*curve, look) for (name, curve), look in styled})
     ax.set(xlabel=across, ylabel=f"Relative error of P({name_of(S)} in B)")
     legend_above_data(ax, title="median, first to last decile")
     return ax
-
-
-def _looks(names: Mapping[str, Any]) -> dict[str, Look]:
-    """Choose a colour and a line style for each name."""
-    pairs = zip(colours(len(names)), repeat(STYLES, len(names)), strict=True)
-    return {name: Look(*pair) for name, pair in zip(names, pairs, strict=True)}

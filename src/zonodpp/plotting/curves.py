@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
 from zonodpp.diagnostics import deciles
+from zonodpp.plotting.style import Look
 
-ROUNDING = 1e-9  # errors below this are those of floating-point numbers
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-
-class Look(NamedTuple):
-    """Colour and line style of a curve."""
-
-    colour: Any
-    style: Any
+_ROUNDING = 1e-9  # errors below this are those of floating-point numbers
+_LARGE = 3.0  # a factor on a linear axis up to which 1 and 1.1 can be told apart
 
 
 def draw_errors(
-    ax: Any, curves: Mapping[str, tuple[ArrayLike, Floats, Look]], *, bands: bool = True
+    ax: Axes, curves: Mapping[str, tuple[ArrayLike, Floats, Look]], *, bands: bool = True
 ) -> None:
     """Draw the median over chains of errors (chains, points) against x, on logarithmic axes.
 
@@ -36,44 +34,34 @@ def draw_errors(
             for edge in (lower, upper):
                 ax.plot(x, edge, color=look.colour, linewidth=0.6, linestyle=look.style)
         ax.plot(x, median, color=look.colour, linewidth=2, linestyle=look.style, label=name)
-        lowest = min(lowest, float(np.min(median, initial=1.0, where=median > ROUNDING)))
+        lowest = min(lowest, float(np.min(median, initial=1.0, where=median > _ROUNDING)))
     ax.set(xscale="log", yscale="log")
     # An estimate that is right by chance leaves the frame below.
     ax.set_ylim(bottom=(0.15 if bands else 0.7) * lowest)
 
 
-def draw_psrf(ax: Any, curves: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike, Look]]) -> None:
+def draw_psrf(ax: Axes, curves: Mapping[str, tuple[ArrayLike, ArrayLike, Floats, Look]]) -> None:
     """Draw the Gelman-Rubin factor and, as a thin line, its upper limit against iterations.
 
-    Each curve is (iterations, factor, upper limit, look). Lines mark 1 and 1.1.
+    Each curve is (iterations, factor, upper limit, look). Lines mark 1 and 1.1. Where slow chains
+    have large factors, the axis is stretched near 1.
     """
-    for level, style in ((1.0, "-"), (1.1, (0, (1, 2)))):
-        ax.axhline(level, color="0.6", linewidth=1, linestyle=style, zorder=1)
+    ax.axhline(1.0, color="0.6", linewidth=1, zorder=1)
+    ax.axhline(1.1, color="0.6", linewidth=1, linestyle=(0, (1, 2)), zorder=1)
     highest = 1.2
     for name, (steps, point, upper, look) in curves.items():
         ax.plot(steps, point, color=look.colour, linestyle=look.style, linewidth=2, label=name)
         ax.plot(steps, upper, color=look.colour, linestyle=look.style, linewidth=0.8)
-        limits = np.asarray(upper, dtype=np.float64)
-        highest = max(highest, float(limits[np.isfinite(limits)].max(initial=1.0)))
+        highest = float(np.max(upper, initial=highest, where=np.isfinite(upper)))
     ax.set(ylabel="Potential scale reduction factor", ylim=(0.99, None))
-    _stretch_near_one(ax, highest)
+    if highest > _LARGE:
+        ax.set_yscale("function", functions=(_stretch, lambda place: np.exp(place) + 0.9))
+        levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
+        shown = [level for level in levels if level <= highest][:12]
+        ax.set_yticks(shown, [f"{level:g}" for level in shown])
+        ax.tick_params(axis="y", which="minor", left=False)
 
 
-def _stretch_near_one(ax: Any, highest: float) -> None:
-    """Stretch the axis near 1 where the large factors of slow chains would flatten the curves."""
-    if highest <= 3:
-        return
-    ax.set_yscale("function", functions=(_stretch, _unstretch))
-    levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
-    shown = [level for level in levels if level <= highest][:12]
-    ax.set_yticks(shown, [f"{level:g}" for level in shown])
-    ax.yaxis.set_tick_params(which="minor", left=False)
-
-
-def _stretch(factor: Any) -> Any:
+def _stretch(factor: Floats) -> Floats:
     """Map factors so that 1 and 1.1 stand apart; the map is logarithmic for large factors."""
     return np.log(np.maximum(factor, 0.91) - 0.9)
-
-
-def _unstretch(place: Any) -> Any:
-    return np.exp(place) + 0.9

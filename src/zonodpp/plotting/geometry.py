@@ -5,22 +5,46 @@ These are the three parts of the paper's figure 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull
 
-from zonodpp._types import Floats
+from zonodpp._optional import optional
+from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_items
 from zonodpp.linalg.dense import to_dense
-from zonodpp.plotting.style import INK, axes_for, shades
-from zonodpp.zonotope import Tile, Zonotope
+from zonodpp.plotting.style import INK, axes_for, colour_map, shades
+from zonodpp.zonotope import Zonotope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from mpl_toolkits.mplot3d import Axes3D
 
-GRID = "0.55"  # edges of tiles
-NAMED = 21  # tiles beyond which they are not named
+_EDGES = "0.55"  # colour of the edges of tiles
+_NAMED = 21  # tiles beyond which they are not named
+
+
+class _Tiles(NamedTuple):
+    """The tiles of a zonotope in the plane: their corners are (tiles, 4, 2), in order."""
+
+    A: Floats
+    bases: Integers
+    corners: Floats
+    volumes: Floats
+
+    def find(self, basis: ArrayLike) -> int:
+        """Return the number of the tile of a basis."""
+        items = np.sort(as_items(basis, self.A.shape[1], "mark"))
+        if items.shape != (2,):
+            raise ValueError(f"mark must be a basis of r = 2 items, got {basis!r}")
+        found = np.flatnonzero((self.bases == items).all(axis=1))
+        if not found.size:
+            raise ValueError(
+                f"columns {items[0]} and {items[1]} are parallel or zero: they have no tile"
+            )
+        return int(found[0])
 
 
 def tiling(
@@ -55,19 +79,20 @@ def tiling(
     >>> len(ax.collections[0].get_paths())  # six pairs of columns, six parallelograms
     6
     """
-    A, tiles, corners = _plane(zonotope)
-    marked = None if mark is None else _find(zonotope, tiles, mark)
+    tiles = _tiles_of(zonotope)
+    marked = None if mark is None else tiles.find(mark)
     ax = axes_for(ax, (5.2, 4.6))
-    _draw_tiles(ax, A, corners)
+    _draw_tiles(ax, tiles, names)
     if marked is not None:
-        from matplotlib.patches import Polygon
-
         face = (*shades(0.75)[:3], 0.45)
-        ax.add_patch(Polygon(corners[marked], facecolor=face, edgecolor=INK, hatch="//", zorder=2))
-    if names or (names is None and len(tiles) <= NAMED):
-        _name_tiles(ax, tiles, corners)
+        ax.fill(*tiles.corners[marked].T, facecolor=face, edgecolor=INK, hatch="//", zorder=2)
     if columns:
-        _draw_columns(ax, A)
+        items = np.flatnonzero(tiles.A.any(axis=0))
+        arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006}
+        ax.quiver(*np.zeros((2, items.size)), *tiles.A[:, items], color=INK, zorder=4, **arrow)
+        for j in items:
+            column = tiles.A[:, j]
+            _write(ax, f"$a_{{{j}}}$", column, 11 * column / np.hypot(*column))
     return ax
 
 
@@ -110,44 +135,37 @@ def hit_and_run_step(
     >>> ax.get_xlabel()
     'First coordinate of x'
     """
-    A, tiles, corners = _plane(zonotope)
+    tiles = _tiles_of(zonotope)
     walk = zonotope.walk(x, d)
-    low, high = float(walk.breaks[0]), float(walk.breaks[-1])
+    low, high = walk.breaks[[0, -1]]
     if proposal is not None and not low <= proposal <= high:
         raise ValueError(
             f"proposal must be an alpha on the chord, from {low:.4g} to {high:.4g}; got {proposal}"
         )
     ax = axes_for(ax, (6.0, 4.6))
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.colors import ListedColormap, Normalize
-
-    _draw_tiles(ax, A, corners)
-    volumes = _volumes(A, tiles)
-    norm = Normalize(0.0, volumes.max())
-    crossed = [_find(zonotope, tiles, basis) for basis in walk.bases]
-    colours = shades(norm(volumes[crossed]))
+    _draw_tiles(ax, tiles, names)
+    collections = optional("matplotlib.collections", "plot", "a plot")
+    crossed = [tiles.find(basis) for basis in walk.bases]
+    scale = {
+        "array": tiles.volumes[crossed],
+        "cmap": colour_map(),
+        "clim": (0, tiles.volumes.max()),
+    }
     ax.add_collection(
-        PolyCollection(list(corners[crossed]), facecolors=colours, alpha=0.3, zorder=1.5)
+        collections.PolyCollection(tiles.corners[crossed], alpha=0.3, zorder=1.5, **scale)
     )
-    if names or (names is None and len(tiles) <= NAMED):
-        _name_tiles(ax, tiles, corners)
     point, along = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
     stops = point + walk.breaks[:, None] * along
-    pieces = np.stack([stops[:-1], stops[1:]], axis=1)
     ax.plot(*stops[[0, -1]].T, color=INK, linewidth=6, solid_capstyle="butt", zorder=3)
-    ax.add_collection(
-        LineCollection(
-            list(pieces), colors=colours, linewidths=4, capstyle="butt", zorder=4, label="chord"
-        )
-    )
+    pieces = np.stack([stops[:-1], stops[1:]], axis=1)
+    line = {"linewidths": 4, "capstyle": "butt", "zorder": 4, "label": "chord"}
+    chord = ax.add_collection(collections.LineCollection(pieces, **line, **scale))
     ax.plot(*stops[1:-1].T, ".", color="white", markeredgecolor=INK, markersize=7, zorder=5)
     ax.plot(*stops[[0, -1]].T, "s", color=INK, markersize=6, zorder=5)
     ax.plot(*point, "o", color=INK, markersize=9, markeredgecolor="white", zorder=6)
-    side = np.array([-along[1], along[0]]) * (1.0 if along[0] >= 0 else -1.0)
-    side = side / np.hypot(*along)
-    _write(ax, r"$x$", point, 13 * side)
     ahead = along / np.hypot(*along)
+    side = np.array([-ahead[1], ahead[0]]) * np.copysign(1.0, ahead[0])
+    _write(ax, r"$x$", point, 13 * side)
     _write(ax, r"$\alpha_{\min}$", stops[0], -18 * ahead)
     _write(ax, r"$\alpha_{\max}$", stops[-1], 18 * ahead)
     if proposal is not None:
@@ -155,14 +173,12 @@ def hit_and_run_step(
         ax.plot(*there, "D", color="white", markeredgecolor=INK, markersize=8, zorder=6)
         _write(ax, r"$\tilde{x}$", there, 15 * side)
     ax.margins(0.13)
-    ax.autoscale_view()
     if colorbar:
-        scale = ScalarMappable(norm, ListedColormap(shades(np.linspace(0, 1, 256))))
-        ax.figure.colorbar(scale, ax=ax, label=r"Volume of the tile, $|\det A_B|$", shrink=0.85)
+        ax.figure.colorbar(chord, ax=ax, label=r"Volume of the tile, $|\det A_B|$", shrink=0.85)
     return ax
 
 
-def skyscrapers(zonotope: Zonotope, ax: Any = None) -> Any:
+def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     r"""Draw the density pi_v above a zonotope in the plane: the paper's figure 1 (c).
 
     Over the tile of B it is |det A_B| / det(AA'), so that the block standing on the tile has the
@@ -183,40 +199,31 @@ def skyscrapers(zonotope: Zonotope, ax: Any = None) -> Any:
     >>> ax.get_zlabel()
     "Density $|\\det A_B| / \\det AA'$"
     """
-    A, tiles, corners = _plane(zonotope)
+    tiles = _tiles_of(zonotope)
     if ax is not None and not hasattr(ax, "get_zlim"):
         raise TypeError("ax must be 3-d axes, made with projection='3d'; got flat ones")
-    ax = axes_for(ax, (6.0, 5.0), "3d")
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    heights = _volumes(A, tiles) / np.linalg.det(A @ A.T)
+    space: Axes3D = axes_for(ax, (6.0, 5.0), "3d")
+    heights = tiles.volumes / np.linalg.det(tiles.A @ tiles.A.T)
     colours = shades(heights / heights.max())
-    roofs = np.dstack([corners, np.broadcast_to(heights[:, None], corners.shape[:2])])
-    walls, owners = _walls(corners, heights)
+    roofs = np.dstack([tiles.corners, np.repeat(heights[:, None], 4, axis=1)])
+    walls, owners, light = _walls(roofs)
+    walled = np.column_stack([colours[owners, :3] * light[:, None], colours[owners, 3]])
+    art = optional("mpl_toolkits.mplot3d.art3d", "plot", "a plot")
+    faces, fills = np.concatenate([roofs, walls]), np.concatenate([colours, walled])
     # One collection, so that faces are sorted by depth among all of them.
-    ax.add_collection3d(
-        Poly3DCollection(
-            [*roofs, *walls],
-            facecolors=np.concatenate([colours, _shaded(colours[owners], walls)]),
-            edgecolors=INK,
-            linewidths=0.7,
-        )
-    )
-    flat = corners.reshape(-1, 2)
-    ax.set(xlim=(flat[:, 0].min(), flat[:, 0].max()), ylim=(flat[:, 1].min(), flat[:, 1].max()))
-    ax.set_zlim(0, 1.05 * heights.max())
-    spread = np.ptp(flat, axis=0)
-    ax.set_box_aspect((*(spread / spread.max()), 0.6))
-    ax.view_init(elev=38, azim=-62)
-    ax.locator_params(axis="both", nbins=5)
-    ax.set_xlabel("First coordinate of x")
-    ax.set_ylabel("Second coordinate of x")
-    ax.set_zlabel(r"Density $|\det A_B| / \det AA'$", labelpad=10)
-    return ax
+    blocks = art.Poly3DCollection(faces, facecolors=fills, edgecolors=INK, linewidths=0.7)
+    space.add_collection3d(blocks)
+    low, high = roofs.min(axis=(0, 1)), roofs.max(axis=(0, 1))
+    space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(0, 1.05 * high[2]))
+    space.set_box_aspect((*((high - low)[:2] / (high - low)[:2].max()), 0.6))
+    space.view_init(elev=38, azim=-62)
+    space.locator_params(axis="both", nbins=5)
+    space.set(xlabel="First coordinate of x", ylabel="Second coordinate of x")
+    space.set_zlabel(r"Density $|\det A_B| / \det AA'$", labelpad=10)
+    return space
 
 
-def _plane(zonotope: Zonotope) -> tuple[Floats, list[Tile], Floats]:
-    """Return A, the tiles and their corners (tiles, 4, 2), in order around each."""
+def _tiles_of(zonotope: Zonotope) -> _Tiles:
     if zonotope.r != 2:
         raise ValueError(
             f"the picture is of the plane, so A must have r = 2 rows; this one has r = "
@@ -224,108 +231,52 @@ def _plane(zonotope: Zonotope) -> tuple[Floats, list[Tile], Floats]:
         )
     A = to_dense(zonotope.A)
     tiles = zonotope.tiles()
+    bases = np.array([tile.basis for tile in tiles])
     start = np.array([A[:, tile.at_upper].sum(axis=1) for tile in tiles])
-    first, second = A.T[[tile.basis[0] for tile in tiles]], A.T[[tile.basis[1] for tile in tiles]]
-    around = [start, start + first, start + first + second, start + second]
-    return A, tiles, np.stack(around, axis=1)
+    first, second = A.T[bases[:, 0]], A.T[bases[:, 1]]
+    corners = np.stack([start, start + first, start + first + second, start + second], axis=1)
+    return _Tiles(A, bases, corners, np.abs(np.linalg.det(np.stack([first, second], axis=1))))
 
 
-def _volumes(A: Floats, tiles: list[Tile]) -> Floats:
-    return np.array([abs(np.linalg.det(A[:, tile.basis])) for tile in tiles])
+def _walls(roofs: Floats) -> tuple[Floats, Integers, Floats]:
+    """Return the visible walls (k, 4, 3) under roofs (tiles, 4, 3).
+
+    Also return the tile that each wall belongs to, and how light it is, by the way it faces, so
+    that corners show. The wall between two tiles is the part of the taller one above the other.
+    """
+    ends = np.roll(roofs, -1, axis=1)
+    middles = (roofs + ends)[:, :, :2].reshape(-1, 2)
+    _, side = np.unique(np.round(middles / np.abs(middles).max(), 8), axis=0, return_inverse=True)
+    heights = roofs[:, :, 2].ravel()
+    behind = np.bincount(side.ravel(), heights)[side.ravel()] - heights  # zero outside the zonotope
+    visible = behind < heights
+    tops = np.stack([roofs, ends], axis=2).reshape(-1, 2, 3)[visible]
+    feet = tops[:, ::-1].copy()
+    feet[:, :, 2] = behind[visible, None]
+    run = tops[:, 1] - tops[:, 0]
+    light = 0.6 + 0.25 * np.abs(run[:, 0]) / np.hypot(run[:, 0], run[:, 1])
+    return np.concatenate([tops, feet], axis=1), np.flatnonzero(visible) // 4, light
 
 
-def _find(zonotope: Zonotope, tiles: list[Tile], basis: ArrayLike) -> int:
-    items = np.sort(as_items(basis, zonotope.n, "mark"))
-    if items.shape != (2,):
-        raise ValueError(f"mark must be a basis of r = 2 items, got {basis!r}")
-    for k, tile in enumerate(tiles):
-        if (tile.basis == items).all():
-            return k
-    raise ValueError(f"columns {items[0]} and {items[1]} are parallel or zero: they have no tile")
-
-
-def _draw_tiles(ax: Any, A: Floats, corners: Floats) -> None:
-    from matplotlib.collections import PolyCollection
-    from matplotlib.patches import Polygon
-
-    ax.add_collection(
-        PolyCollection(list(corners), facecolors="none", edgecolors=GRID, linewidths=0.9)
-    )
-    ax.add_patch(
-        Polygon(_contour(A), fill=False, edgecolor=shades(0.15), linewidth=2.2, linestyle="--")
-    )
-    ax.set_aspect("equal")
-    ax.margins(0.05)
-    ax.autoscale_view()
-    ax.set(xlabel="First coordinate of x", ylabel="Second coordinate of x")
-
-
-def _contour(A: Floats) -> Floats:
-    """Corners of the zonotope in order: columns turned upwards, sorted by angle, out and back."""
-    columns = A.T[A.any(axis=0)]
-    down = (columns[:, 1] < 0) | ((columns[:, 1] == 0) & (columns[:, 0] < 0))
-    start = columns[down].sum(axis=0)
-    up = np.where(down[:, None], -columns, columns)
-    up = up[np.argsort(np.arctan2(up[:, 1], up[:, 0]), kind="stable")]
-    return np.asarray(start + np.cumsum(np.concatenate([0 * up[:1], up, -up[:-1]]), axis=0))
-
-
-def _walls(corners: Floats, heights: Floats) -> tuple[Floats, list[int]]:
-    """Return the visible walls (k, 4, 3) and the tile that each belongs to, the taller of two."""
-    digits = 8 - int(np.ceil(np.log10(np.abs(corners).max())))
-    sides: dict[tuple[float, ...], list[tuple[int, int]]] = {}
-    for k, tile in enumerate(corners):
-        for i in range(4):
-            middle = np.round((tile[i] + tile[i - 3]) / 2, digits) + 0.0
-            sides.setdefault(tuple(middle.tolist()), []).append((k, i))
-    walls, owners = [], []
-    for shared in sides.values():
-        k, i = max(shared, key=lambda side: heights[side[0]])
-        foot = min(heights[j] for j, _ in shared) if len(shared) > 1 else 0.0
-        if foot < heights[k]:
-            a, b = corners[k, i], corners[k, i - 3]
-            levels = (foot, foot, heights[k], heights[k])
-            walls.append([(*p, z) for p, z in zip((a, b, b, a), levels, strict=True)])
-            owners.append(k)
-    return np.array(walls), owners
-
-
-def _shaded(colours: Floats, walls: Floats) -> Floats:
-    """Darken walls by the way they face, so that corners show."""
-    run = walls[:, 1, :2] - walls[:, 0, :2]
-    facing = np.abs(run[:, 0]) / np.hypot(*run.T)
-    return np.column_stack([colours[:, :3] * (0.6 + 0.25 * facing)[:, None], colours[:, 3]])
-
-
-def _name_tiles(ax: Any, tiles: list[Tile], corners: Floats) -> None:
-    for tile, centre in zip(tiles, corners.mean(axis=1), strict=True):
-        name = "{" + ", ".join(map(str, tile.basis)) + "}"
-        _write(ax, name, centre, np.zeros(2), size="small")
-
-
-def _draw_columns(ax: Any, A: Floats) -> None:
-    for j, column in enumerate(A.T):
-        if column.any():
-            arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.6, "shrinkA": 0}
-            ax.annotate("", column, (0, 0), arrowprops={**arrow, "shrinkB": 0}, zorder=4)
-            _write(ax, f"$a_{{{j}}}$", column, 11 * column / np.hypot(*column))
+def _draw_tiles(ax: Axes, tiles: _Tiles, names: bool | None) -> None:
+    """Draw the tiles, the contour around them, and the basis of each tile if it has room."""
+    collections = optional("matplotlib.collections", "plot", "a plot")
+    look = {"facecolors": "none", "edgecolors": _EDGES, "linewidths": 0.9}
+    ax.add_collection(collections.PolyCollection(tiles.corners, **look))
+    points = tiles.corners.reshape(-1, 2)
+    contour = points[ConvexHull(points).vertices]
+    ax.fill(*contour.T, fill=False, edgecolor=shades(0.15), linewidth=2.2, linestyle="--")
+    ax.set(aspect="equal", xlabel="First coordinate of x", ylabel="Second coordinate of x")
     ax.margins(0.1)
-    ax.autoscale_view()
+    if names or (names is None and len(tiles.bases) <= _NAMED):
+        for basis, centre in zip(tiles.bases, tiles.corners.mean(axis=1), strict=True):
+            _write(ax, f"{{{basis[0]}, {basis[1]}}}", centre, np.zeros(2), size="small")
 
 
-def _write(ax: Any, text: str, place: Floats, shift: Floats, size: str = "medium") -> None:
+def _write(ax: Axes, text: str, place: Floats, shift: Floats, size: str = "medium") -> None:
     """Write text at a place, shifted by so many points, on a white rim."""
-    from matplotlib.patheffects import withStroke
-
-    ax.annotate(
-        text,
-        place,
-        shift,
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=size,
-        color=INK,
-        path_effects=[withStroke(linewidth=2.5, foreground="white")],
-        zorder=7,
-    )
+    effects = optional("matplotlib.patheffects", "plot", "a plot")
+    rim = effects.withStroke(linewidth=2.5, foreground="white")
+    look: dict[str, Any] = {"fontsize": size, "ha": "center", "va": "center", "zorder": 7}
+    look |= {"xytext": shift, "textcoords": "offset points", "path_effects": [rim]}
+    ax.annotate(text, (place[0], place[1]), color=INK, **look)

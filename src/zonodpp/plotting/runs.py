@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, ItemsLike
 from zonodpp.arguments import as_count, one_of
 from zonodpp.plotting.style import (
     INK,
     POINTS,
-    STYLES,
     axes_for,
     colours,
     legend_above_data,
+    looks,
     name_of,
-    repeat,
     shades,
 )
 
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 
     from zonodpp.samples import Samples
 
-FEW = 8  # chains that are named one by one
+_FEW = 8  # chains that are named one by one
 
 
 def trace(
     samples: Samples,
-    S: ArrayLike | None = None,
+    S: ItemsLike | None = None,
     ax: Axes | None = None,
     *,
     tracked: int | None = None,
@@ -65,20 +64,19 @@ def trace(
     chains, draws = values.shape
     what = name_of(S, tracked)
     if one_of(kind, "kind", ("mean", "values")) == "values":
-        return _draw_lanes_of_values(values, what, ax)
+        return _draw_values(values, what, ax)
     ax = axes_for(ax, (5.4, 3.8))
     ends = np.unique(np.linspace(1, draws, min(draws, POINTS)).round().astype(np.int64))
     means = (np.cumsum(values, axis=1) / np.arange(1, draws + 1))[:, ends - 1]
-    few = chains <= FEW
-    styles = repeat(STYLES if few else ["-"], chains)
-    for k, (mean, colour) in enumerate(zip(means, colours(chains), strict=True)):
+    few = chains <= _FEW
+    for k, (colour, style) in enumerate(looks(chains)):
         name = f"chain {k}" if few else (f"{chains} chains" if k == 0 else None)
-        width = 1.4 if few else 0.7
-        ax.plot(ends, mean, color=colour, linestyle=styles[k], linewidth=width, label=name)
+        line = {"linestyle": style, "linewidth": 1.4} if few else {"linewidth": 0.7}
+        ax.plot(ends, means[k], color=colour, label=name, **line)
     settled = means[:, ends >= draws / 20]  # the first few draws say 0 or 1
     low, high = settled.min(), settled.max()
     if S is not None and _has_exact(samples):
-        exact = float(samples.target.inclusion(S))
+        exact = float(samples.target.inclusion(samples.target.items(S)))
         ax.axhline(exact, color=INK, linewidth=2.2, linestyle=(0, (1, 1)), label="exact", zorder=3)
         low, high = min(low, exact), max(high, exact)
     room = 0.05 * (high - low) or 0.05
@@ -90,7 +88,7 @@ def trace(
 
 def rank(
     samples: Samples,
-    S: ArrayLike | None = None,
+    S: ItemsLike | None = None,
     ax: Axes | None = None,
     *,
     tracked: int | None = None,
@@ -129,17 +127,9 @@ def rank(
     if chains < 2:
         raise ValueError("ranks compare chains, and there is one; use sample(..., chains=4)")
     counts, edges = _rank_counts(values, as_count(bins, "bins", 2))
-    expected = draws / bins
-    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
-    unit = 0.85 / max(counts.max(), 1.3 * expected)
-    for k, (count, colour) in enumerate(zip(counts, colours(chains), strict=True)):
-        look = {"color": colour, "edgecolor": "white", "linewidth": 0.5, "zorder": 2}
-        ax.bar(edges[:-1], unit * count, np.diff(edges), bottom=k, align="edge", **look)
-        ax.axhline(k + unit * expected, color=INK, linestyle="--", linewidth=1)
-    _name_lanes(ax, chains)
-    ax.set(xlabel=f"Rank among all {chains * draws:,} draws", xlim=(0, chains * draws))
     title = f"Ranks of the presence of {name_of(S, tracked)} (dashed: expected)"
-    ax.set_title(title, fontsize="medium", loc="left")
+    ax = _draw_lanes(counts, edges, draws / bins, title, ax)
+    ax.set_xlabel(f"Rank among all {chains * draws:,} draws")
     return ax
 
 
@@ -184,24 +174,11 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
         error = np.sqrt(share * (1 - share) / (chains * draws))
         how = "2 standard errors of independent draws"
     ax = axes_for(ax, (4.8, 4.6))
-    low = max(0.0, min(known.min(), (share - 2 * error).min()))
-    high = min(1.0, max(known.max(), (share + 2 * error).max()))
-    room = 0.04 * max(high - low, 0.05)
-    ends = (low - room, high + room)
-    ax.plot(ends, ends, color="0.5", linewidth=1, linestyle="--", label="equal", zorder=1)
-    ax.errorbar(
-        known,
-        share,
-        2 * error,
-        fmt="o",
-        color=tuple(shades(0.25)),
-        ecolor=tuple(shades(0.6)),
-        markersize=4,
-        elinewidth=1.2,
-        capsize=2,
-        label=f"items, with {how}",
-    )
-    ax.set(xlim=ends, ylim=ends)
+    middle = (known.mean(), known.mean())
+    ax.axline(middle, slope=1, color="0.5", linewidth=1, linestyle="--", label="equal", zorder=1)
+    dark, light = shades([0.25, 0.6])
+    look = {"color": dark, "markersize": 4, "ecolor": light, "elinewidth": 1.2, "capsize": 2}
+    ax.errorbar(known, share, 2 * error, fmt="o", label=f"items, with {how}", **look)
     ax.set(xlabel="Exact probability of the item", ylabel="Share of draws that hold the item")
     legend_above_data(ax)
     return ax
@@ -211,39 +188,44 @@ def _has_exact(samples: Samples) -> bool:
     return samples.target.has_inclusion and samples.whole
 
 
-def _draw_lanes_of_values(values: Floats, what: str, ax: Axes | None) -> Axes:
-    chains, draws = values.shape
+def _draw_values(values: Floats, what: str, ax: Axes | None) -> Axes:
+    """Draw the values of each chain in a lane of its own, as means of consecutive draws."""
+    draws = values.shape[1]
     block = -(-draws // POINTS)
-    starts = np.arange(0, draws, block)
-    sizes = np.diff(np.append(starts, draws))
-    means = np.add.reduceat(values, starts, axis=1) / sizes
-    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
-    unit = 0.8 / max(means.max(), 1e-300)
-    edges = np.append(starts, draws)
-    for k, (mean, colour) in enumerate(zip(means, colours(chains), strict=True)):
-        ax.axhline(k, color="0.8", linewidth=0.8, zorder=1)
-        ax.stairs(k + unit * mean, edges, baseline=k, fill=True, color=colour, linewidth=0)
-    _name_lanes(ax, chains)
+    edges = np.append(np.arange(0, draws, block), draws)
+    means = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
     of = "" if block == 1 else f", means of {block:,} draws"
-    ax.set_title(f"Presence of {what}{of} (0 to {means.max():.3g})", fontsize="medium", loc="left")
-    ax.set(xlabel="Iterations", xlim=(0, draws))
+    title = f"Presence of {what}{of} (0 to {means.max():.3g}, dashed: mean)"
+    ax = _draw_lanes(means, edges, values.mean(), title, ax)
+    ax.set_xlabel("Iterations")
     return ax
 
 
-def _name_lanes(ax: Any, chains: int) -> None:
+def _draw_lanes(
+    heights: Floats, edges: ArrayLike, level: float, title: str, ax: Axes | None
+) -> Axes:
+    """Draw steps (chains, bins) between edges, each chain in a lane of its own, and one level."""
+    chains = len(heights)
+    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
+    unit = 0.85 / max(heights.max(), 1.3 * level, 1e-300)
+    for k, colour in enumerate(colours(chains)):
+        ax.stairs(k + unit * heights[k], edges, baseline=k, fill=True, color=colour)
+        ax.axhline(k + unit * level, color=INK, linestyle="--", linewidth=1)
     step = -(-chains // 16)
     ax.set_yticks(np.arange(0, chains, step) + 0.4, [str(k) for k in range(0, chains, step)])
     ax.tick_params(axis="y", length=0)
     ax.set(ylabel="Chain", ylim=(-0.15, chains))
+    ax.margins(x=0)
+    ax.set_title(title, fontsize="medium", loc="left")
+    return ax
 
 
 def _rank_counts(values: Floats, bins: int) -> tuple[Floats, Floats]:
     """Count each chain's draws in equal bins of the pooled ranks; ties share theirs evenly."""
-    chains = len(values)
     distinct, group = np.unique(values, return_inverse=True)
     group = group.reshape(values.shape)
     table = np.array([np.bincount(row, minlength=len(distinct)) for row in group])
     pooled = np.append(0, np.cumsum(table.sum(axis=0)))
     edges = np.linspace(0, values.size, bins + 1)
-    below = [np.interp(edges, pooled, np.append(0, np.cumsum(table[k]))) for k in range(chains)]
+    below = [np.interp(edges, pooled, np.append(0, np.cumsum(row))) for row in table]
     return np.diff(below, axis=1), edges

@@ -17,10 +17,11 @@ import numpy as np
 
 from zonodpp._files import replacing, sweep
 from zonodpp._version import __version__
+from zonodpp.archives import damage
 from zonodpp.runs.slices import Chain, Store
 from zonodpp.samplers import Sampler
-from zonodpp.samples.packing import check_subsets, pack_target
-from zonodpp.samples.storage import DAMAGE, read_arrays, write_arrays
+from zonodpp.samples.packing import pack_target
+from zonodpp.samples.storage import check_subsets, read_arrays, write_arrays
 from zonodpp.targets.target import Arrays, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
@@ -71,13 +72,8 @@ class Checkpoint:
         if os.path.exists(self.path):
             header, arrays = read_arrays(self.path, "checkpoint")
             self._check(header.get("identity"))
-            try:
+            with damage(self.path, advice="it was left as it is; pass another path"):
                 _restore(sampler, n, chains, store, header["chains"], arrays)
-            except (*DAMAGE, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"{self.path} is damaged ({error}); it was left as it is, use another copy or "
-                    "pass another path"
-                ) from error
             most = int(store.filled.max())
             if store.plan.draws is not None and most > store.plan.draws:
                 raise ValueError(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zonodpp._optional import optional
+from zonodpp._types import ItemsLike
 
 if TYPE_CHECKING:
+    from xarray import DataTree
+
     from zonodpp.samples.result import Samples
 
 LARGEST_TREE = 2**32  # bytes of indicators that as_datatree makes without being asked twice
 
 
-def as_datatree(samples: Samples, items: Any = None) -> Any:
+def as_datatree(samples: Samples, items: ItemsLike | None = None) -> DataTree:
     """Turn samples into an xarray DataTree; see `Samples.to_arviz`.
 
     Examples
@@ -37,26 +40,25 @@ def as_datatree(samples: Samples, items: Any = None) -> Any:
     # The place of each item among those chosen; all others, and the filling -1, share one more.
     place = np.full(target.n + 1, len(chosen), np.int32)
     place[chosen] = np.arange(len(chosen))
-    present = np.zeros((chains, draws, len(chosen)), np.int8)
-    for k, subsets in enumerate(samples.subsets):
-        row = np.zeros((draws, len(chosen) + 1), np.int8)
-        np.put_along_axis(row, place[subsets], 1, axis=1)
-        present[k] = row[:, :-1]
-    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": np.arange(draws)}
-    names: dict[str, Any] = {"item": chosen}
+    present = np.zeros((chains, draws, len(chosen) + 1), np.int8)
+    np.put_along_axis(present, place[samples.subsets], 1, axis=2)
+    common = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    names: dict[str, object] = {"item": chosen, "set": np.arange(samples.tracked.shape[2])}
+    variables = {
+        "items": (("chain", "draw", "item"), present[:, :, :-1]),
+        "sets": (("chain", "draw", "set"), samples.tracked),
+    }
+    if not samples.tracked.shape[2]:
+        del names["set"], variables["sets"]
     if target.labels is not None:
         names["label"] = ("item", [str(target.labels[i]) for i in chosen.tolist()])
-    variables: dict[str, Any] = {"items": (("chain", "draw", "item"), present)}
-    if samples.tracked.shape[2]:
-        variables["sets"] = (("chain", "draw", "set"), samples.tracked)
-        names["set"] = np.arange(samples.tracked.shape[2])
     attributes = {"inference_library": "zonodpp", "method": samples.method, "target": repr(target)}
     counted = {
         name: (("chain", "draw")[: np.ndim(found)], found) for name, found in samples.stats.items()
     }
     return xr.DataTree.from_dict(
         {
-            "posterior": xr.Dataset(variables, {**coords, **names}, attributes),
-            "sample_stats": xr.Dataset(counted, coords, attributes),
+            "posterior": xr.Dataset(variables, {**common, **names}, attributes),
+            "sample_stats": xr.Dataset(counted, common, attributes),
         }
     )

@@ -110,17 +110,6 @@ def _need(array: NDArray[Any], kind: type, dimensions: int, name: str) -> None:
         raise ValueError(f"{name} is an array of {array.dtype} {array.shape}")
 
 
-def check_subsets(subsets: NDArray[Any], n: int) -> None:
-    """Check draws, (chains, draws, width): rows ascending, filled up with -1 at the end."""
-    if subsets.dtype != np.int32 or subsets.ndim != 3 or not 1 <= subsets.shape[2] <= n:
-        raise ValueError(f"draws are an array of {subsets.dtype} {subsets.shape}")
-    if subsets.size and not (subsets.min() >= -1 and subsets.max() < n):
-        raise ValueError(f"draws hold items from {subsets.min()} to {subsets.max()}, out of {n}")
-    before, after = subsets[:, :, :-1], subsets[:, :, 1:]
-    if not ((after == -1) | ((before >= 0) & (before < after))).all():
-        raise ValueError("the items of a draw do not ascend")
-
-
 def _unpack_spectral(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Target:
     from zonodpp.linalg.spectrum import Spectrum
     from zonodpp.targets.dpp import DPP  # not needed, nor loaded, for other targets

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from zonodpp._files import replacing
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, ItemsLike, SeedLike, Subsets
 from zonodpp.arguments import as_positive, spawn
 from zonodpp.diagnostics import from_arviz
 from zonodpp.samples import datatree, storage
+from zonodpp.samples.draws import Draws
 from zonodpp.samples.facts import html_table, size_range
 from zonodpp.targets.target import Target
 
+if TYPE_CHECKING:
+    from xarray import DataTree
 
-class Samples:
+
+class Samples(Draws):
     """Draws of one or more chains.
 
     Attributes
@@ -48,7 +52,7 @@ class Samples:
 
     def __init__(
         self,
-        subsets: NDArray[np.int32],
+        subsets: Subsets,
         target: Target,
         method: str,
         *,
@@ -56,12 +60,10 @@ class Samples:
         stats: Mapping[str, NDArray[Any]] | None = None,
         whole: bool = True,
     ) -> None:
-        self.subsets = subsets
-        self.target = target
+        super().__init__(subsets, target, whole)
         self.method = method
         self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
         self.stats = dict(stats or {})
-        self._whole = whole
 
     def __repr__(self) -> str:
         chains, draws, _ = self.subsets.shape
@@ -82,103 +84,7 @@ class Samples:
             return None
         return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
 
-    @property
-    def whole(self) -> bool:
-        """False after `thinned`: then the draws no longer follow the target's law."""
-        return self._whole and (self.target.sizes_vary or bool((self.subsets >= 0).all()))
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of items in each draw, (chains, draws)."""
-        return np.asarray((self.subsets >= 0).sum(axis=2))
-
-    def labelled(self) -> list[list[list[Any]]]:
-        """Draws as labels of the target's items: ``[chain][draw]`` is a list of labels.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP.from_graph(nx.path_graph("abc")), 1, rng=0)
-        >>> samples.labelled()
-        [[[('a', 'b'), ('b', 'c')]]]
-        """
-        labels = self.target.labels
-        if labels is None:
-            labels = range(self.target.n)
-        return [
-            [[labels[i] for i in draw if i >= 0] for draw in chain]
-            for chain in self.subsets.tolist()
-        ]
-
-    def to_networkx(self, chain: int = 0, draw: int = 0) -> Any:
-        """Return one draw as a networkx tree, for targets made from a graph.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP.from_graph(nx.cycle_graph("abcd")), 1, rng=0)
-        >>> nx.is_tree(samples.to_networkx())
-        True
-        """
-        return self.target.to_networkx(self.subsets[chain, draw])
-
-    def _need_draws(self) -> None:
-        if not self.subsets.size:
-            raise ValueError(
-                "there are no draws to look at; was the time used up in burn-in, or in the thin "
-                "steps to the first draw?"
-            )
-
-    def contains(self, S: ArrayLike) -> NDArray[np.bool_]:
-        """Tell for each draw whether it holds all items of S, (chains, draws).
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
-        >>> samples.contains([1]).shape
-        (1, 3)
-        """
-        items = self.target.items(S)
-        if items.ndim > 1:
-            raise ValueError(f"S must be one set of items, got {len(items)}: ask for one at a time")
-        inside = np.ones(self.subsets.shape[:2], dtype=bool)
-        for item in items:
-            inside &= (self.subsets == item).any(axis=2)
-        return inside
-
-    def inclusion(self, S: ArrayLike) -> float:
-        """Share of draws that hold all items of S, an estimate of P(S in B).
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> estimate = sample(target, 5000, rng=0).inclusion([1, 2])
-        >>> bool(abs(estimate - target.inclusion([1, 2])) < 0.03)
-        True
-        """
-        self._need_draws()
-        return float(self.contains(S).mean())
-
-    def marginals(self) -> Floats:
-        """Share of draws that hold each item, (n,).
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
-        >>> round(float(samples.marginals().sum()), 12)
-        2.0
-        """
-        self._need_draws()
-        items = self.subsets[self.subsets >= 0]
-        draws = self.subsets.shape[0] * self.subsets.shape[1]
-        return np.asarray(np.bincount(items, minlength=self.target.n) / draws)
-
-    def trace(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> Floats:
+    def trace(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> Floats:
         """Presence of S in each draw, or of the tracked set of this number, (chains, draws).
 
         Examples
@@ -199,7 +105,7 @@ class Samples:
             )
         return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
 
-    def ess(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+    def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
         """Effective number of independent draws (bulk ESS) in `trace`; NaN if that is constant.
 
         Examples
@@ -211,7 +117,7 @@ class Samples:
         """
         return from_arviz("ess", self.trace(S, tracked=tracked))
 
-    def rhat(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+    def rhat(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
         """Rank-normalised split R-hat of `trace`, near 1 if chains agree; NaN if it is constant.
 
         Examples
@@ -223,7 +129,7 @@ class Samples:
         """
         return from_arviz("rhat", self.trace(S, tracked=tracked))
 
-    def mcse(self, S: ArrayLike | None = None, *, tracked: int | None = None) -> float:
+    def mcse(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
         """Monte Carlo standard error of the mean of `trace`; NaN if that is constant.
 
         Examples
@@ -235,52 +141,7 @@ class Samples:
         """
         return from_arviz("mcse", self.trace(S, tracked=tracked))
 
-    def unique(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Distinct subsets and how often each was drawn, the most frequent first.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
-        >>> subsets, counts = samples.unique()
-        >>> subsets[0], int(counts.sum())
-        (array([1, 2], dtype=int32), 1000)
-        """
-        _, first, counts = np.unique(self._keys(), return_index=True, return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        return self.subsets.reshape(-1, self.subsets.shape[2])[first[order]], counts[order]
-
-    def _keys(self) -> Integers:
-        """One integer for each draw, (chains, draws): equal for equal subsets, in their order."""
-        keys = np.zeros(self.subsets.shape[:2], np.int64)
-        base = self.target.n + 1  # -1 is a digit too
-        bound = 1  # all keys are below
-        for k in range(self.subsets.shape[2]):
-            if bound > np.iinfo(np.int64).max // base:  # ranks take less room
-                values, ranks = np.unique(keys, return_inverse=True)
-                keys, bound = ranks.reshape(keys.shape), len(values)
-            keys = keys * base + (self.subsets[:, :, k] + 1)
-            bound *= base
-        return keys
-
-    def best(self) -> NDArray[np.int32]:
-        """Return the subset of highest probability among those drawn.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> sample(target, 100, rng=0).best()
-        array([1, 2], dtype=int32)
-        """
-        if not self.whole:
-            raise ValueError("best() compares whole bases, but these draws were thinned")
-        self._need_draws()
-        rows, _ = self.unique()
-        best: NDArray[np.int32] = rows[np.argmax(self.target.log_prob(rows))]
-        return best
-
-    def thinned(self, expected_size: float, *, rng: Any = None) -> Samples:
+    def thinned(self, expected_size: float, *, rng: SeedLike = None) -> Samples:
         """Keep each item of each draw independently, so that draws have this size on average.
 
         Independent thinning of a DPP is a DPP, with a fraction of its kernel K (the paper's
@@ -304,9 +165,9 @@ class Samples:
                 f"expected_size must be at most the {mean:g} items of a draw, got {size:g}"
             )
         keep = spawn(rng, purpose="thinning")[0].random(self.subsets.shape) < size / mean
-        kept = np.where(keep & (self.subsets >= 0), self.subsets, np.iinfo(np.int32).max)
-        kept.sort(axis=2)
-        kept[kept == np.iinfo(np.int32).max] = -1
+        last = np.iinfo(np.int32).max  # sorts behind all items
+        kept = np.sort(np.where(keep & (self.subsets >= 0), self.subsets, last), axis=2)
+        kept[kept == last] = -1
         return Samples(kept, self.target, self.method, stats=self.stats, whole=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -346,7 +207,7 @@ class Samples:
         """
         return cls(**storage.load_samples(path))
 
-    def to_arviz(self, items: ArrayLike | None = None) -> Any:
+    def to_arviz(self, items: ItemsLike | None = None) -> DataTree:
         """Return the draws as an xarray DataTree, which ArviZ reads; needs ``zonodpp[stats]``.
 
         Group ``posterior`` holds ``items``, the 0/1 indicators (chain, draw, item) of these or of

@@ -1,46 +1,32 @@
 """Draws and other arrays as files: an archive of plain arrays and one JSON header, no pickle.
 
-A file is an npz archive without compression, so that what it announces can be compared with what it
-holds before any memory is taken; nothing in it is ever executed.
+A file is an npz archive without compression; nothing in it is ever executed.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
-import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonodpp.samples.packing import check_subsets, pack_target, unpack_target
+from zonodpp._types import Subsets
+from zonodpp.archives import check_archive, damage
+from zonodpp.samples.packing import pack_target, unpack_target
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
 
 FORMAT = 1
-HEADER = "header"
-# What reading a damaged archive ends in; the last two carry unknown or encrypted entries.
-DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, OverflowError),
-    *(ValueError, LookupError, NotImplementedError, RuntimeError),
-)
-# How NumPy describes an array of plain numbers: type, order, shape.
-DESCRIPTION = re.compile(
-    r"\{'descr': '([<>|](?:b1|[iu][1248]|f[248]))', 'fortran_order': (?:True|False), "
-    r"'shape': \(((?:\d+,? ?)*)\), \} *\n"
-)
+_HEADER = "header"
 
 
 def write_arrays(
-    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Arrays
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, object], arrays: Arrays
 ) -> None:
     """Write header and arrays to this path; write to that of `zonodpp._files.replacing`.
 
@@ -57,10 +43,10 @@ def write_arrays(
     (2, array([0, 1, 4, 9]))
     """
     text = json.dumps({**header, "zonodpp": kind, "format": FORMAT})
-    members = {HEADER: np.frombuffer(text.encode(), np.uint8), **arrays}
+    members = {_HEADER: np.frombuffer(text.encode(), np.uint8), **arrays}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for key, array in members.items():
-            entry = zipfile.ZipInfo(key + ".npy")
+            entry = zipfile.ZipInfo(key + ".npy")  # unlike np.savez, without the time of day
             with archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
@@ -77,13 +63,10 @@ def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays
     with open(place, "rb") as file:
         if file.read(4) != b"PK\x03\x04":
             raise ValueError(f"{place} was not written by zonodpp, or its beginning is damaged")
-        try:
-            with zipfile.ZipFile(file) as archive:
-                ours = f"{HEADER}.npy" in archive.namelist()
-                arrays = _read_members(archive, os.fstat(file.fileno()).st_size) if ours else {}
-            header = json.loads(arrays.pop(HEADER).tobytes()) if ours else {}
-        except DAMAGE as error:
-            raise ValueError(_damaged(place, error)) from error
+        with damage(place), zipfile.ZipFile(file) as archive:
+            ours = f"{_HEADER}.npy" in archive.namelist()
+            arrays = _read_members(archive, file) if ours else {}
+            header = json.loads(arrays.pop(_HEADER).tobytes()) if ours else {}
     found = header.get("zonodpp") if isinstance(header, dict) else None
     if found is None:
         raise ValueError(f"{place} was not written by zonodpp: it is another program's archive")
@@ -97,35 +80,29 @@ def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays
     return header, arrays
 
 
-def _read_members(archive: zipfile.ZipFile, size: int) -> Arrays:
-    """Read all arrays of an archive, a file of this size, after a look at what they announce."""
-    members = archive.infolist()
-    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+def _read_members(archive: zipfile.ZipFile, file: IO[bytes]) -> Arrays:
+    """Read all arrays of an archive, after a check of their sizes and checksums."""
+    if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
         raise ValueError("it is compressed, which zonodpp never does")
-    if sum(member.file_size for member in members) > size:
-        raise ValueError("its parts announce more than it holds")
+    names = check_archive(file)
     if (broken := archive.testzip()) is not None:
         raise ValueError(f"checksum of {broken[:40]}")
-    return {member.filename.removesuffix(".npy"): _read(archive, member) for member in members}
+    with np.load(file, allow_pickle=False) as loaded:
+        arrays = {name: loaded[name] for name in names}
+    if strange := [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]:
+        raise ValueError(f"{strange[0][:40]} does not hold plain numbers")
+    return arrays
 
 
-def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array, if it is one of plain numbers that fills its part of the archive."""
-    with archive.open(member) as file:
-        start = file.read(10)
-        length = int.from_bytes(start[8:], "little")
-        found = DESCRIPTION.fullmatch(file.read(length).decode("latin-1"))
-    if start[:8] != b"\x93NUMPY\x01\x00" or found is None:
-        raise ValueError(f"{member.filename[:40]} is no array of plain numbers; pickle is not read")
-    entries = math.prod(map(int, re.findall(r"\d+", found[2])))
-    if np.dtype(found[1]).itemsize * entries != member.file_size - 10 - length:
-        raise ValueError(f"{member.filename[:40]} announces another size than it has")
-    with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _damaged(place: str, error: Exception) -> str:
-    return f"{place} is damaged ({error}); it was left as it is, use another copy"
+def check_subsets(subsets: Subsets, n: int) -> None:
+    """Check draws from a file, (chains, draws, width): rows ascending, filled up with -1."""
+    if subsets.dtype != np.int32 or subsets.ndim != 3 or not 1 <= subsets.shape[2] <= n:
+        raise ValueError(f"draws are an array of {subsets.dtype} {subsets.shape}")
+    if subsets.size and not (subsets.min() >= -1 and subsets.max() < n):
+        raise ValueError(f"draws hold items from {subsets.min()} to {subsets.max()}, out of {n}")
+    before, after = subsets[:, :, :-1], subsets[:, :, 1:]
+    if not ((after == -1) | ((before >= 0) & (before < after))).all():
+        raise ValueError("the items of a draw do not ascend")
 
 
 def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
@@ -145,9 +122,8 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     target, arrays = pack_target(samples.target)
     arrays.update(subsets=samples.subsets, tracked=samples.tracked)
     arrays.update({f"stats/{name}": np.asarray(found) for name, found in samples.stats.items()})
-    header: Header = {"method": samples.method, "stats": list(samples.stats), "target": target}
-    header["whole"] = samples.whole
-    write_arrays(path, "samples", header, arrays)
+    header = {"method": samples.method, "stats": list(samples.stats), "target": target}
+    write_arrays(path, "samples", {**header, "whole": samples.whole}, arrays)
 
 
 def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -161,23 +137,20 @@ def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
     FileNotFoundError: ...
     """
     header, arrays = read_arrays(path, "samples")
-    try:
+    with damage(os.fspath(path)):
         target = unpack_target(header["target"], arrays)
-        found: dict[str, Any] = {
-            "target": target,
-            "subsets": arrays["subsets"],
-            "method": str(header["method"]),
-            "tracked": arrays["tracked"],
-            "whole": bool(header.get("whole", True)),
-            "stats": {name: arrays[f"stats/{name}"] for name in header["stats"]},
-        }
-        check_subsets(found["subsets"], target.n)
-        chains, draws, _ = found["subsets"].shape
-        tracked = found["tracked"]
-        if tracked.shape[:-1] != (chains, draws) or tracked.dtype != np.float64:
+        subsets, tracked = arrays["subsets"], arrays["tracked"]
+        stats = {name: arrays[f"stats/{name}"] for name in header["stats"]}
+        check_subsets(subsets, target.n)
+        if tracked.shape[:-1] != subsets.shape[:2] or tracked.dtype != np.float64:
             raise ValueError("draws and tracked sets do not fit together")
-        if any(array.shape[:1] != (chains,) for array in found["stats"].values()):
+        if any(array.shape[:1] != subsets.shape[:1] for array in stats.values()):
             raise ValueError("stats do not have one entry for each chain")
-    except (*DAMAGE, TypeError, AttributeError, ArithmeticError) as error:
-        raise ValueError(_damaged(os.fspath(path), error)) from error
-    return found
+        return {
+            "target": target,
+            "subsets": subsets,
+            "method": str(header["method"]),
+            "tracked": tracked,
+            "whole": bool(header.get("whole", True)),
+            "stats": stats,
+        }

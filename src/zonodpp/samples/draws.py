@@ -1,0 +1,157 @@
+"""Subsets drawn from a target: a sequence of sets, and what can be counted in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp._types import Booleans, Floats, Integers, ItemsLike, Subsets
+from zonodpp.targets.target import Target
+
+if TYPE_CHECKING:
+    from networkx import Graph
+
+
+class Draws:
+    """Subsets that one or more chains have drawn from a target.
+
+    Attributes
+    ----------
+    subsets : (chains, draws, r) array of int
+        Item indices, each row ascending. Rows of smaller draws end in -1.
+    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+        What was drawn from.
+    whole : bool
+        False after `Samples.thinned`: then the draws no longer follow the target's law.
+    """
+
+    def __init__(self, subsets: Subsets, target: Target, whole: bool = True) -> None:
+        self.subsets = subsets
+        self.target = target
+        self.whole = whole
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of items in each draw, (chains, draws)."""
+        return np.asarray((self.subsets >= 0).sum(axis=2))
+
+    def labelled(self) -> list[list[list[Any]]]:
+        """Draws as labels of the target's items: ``[chain][draw]`` is a list of labels.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP.from_graph(nx.path_graph("abc")), 1, rng=0)
+        >>> samples.labelled()
+        [[[('a', 'b'), ('b', 'c')]]]
+        """
+        labels = range(self.target.n) if self.target.labels is None else self.target.labels
+        return [
+            [[labels[i] for i in draw if i >= 0] for draw in chain]
+            for chain in self.subsets.tolist()
+        ]
+
+    def to_networkx(self, chain: int = 0, draw: int = 0) -> Graph:
+        """Return one draw as a networkx tree, for targets made from a graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP.from_graph(nx.cycle_graph("abcd")), 1, rng=0)
+        >>> nx.is_tree(samples.to_networkx())
+        True
+        """
+        return self.target.to_networkx(self.subsets[chain, draw])
+
+    def _need_draws(self) -> None:
+        if not self.subsets.size:
+            raise ValueError(
+                "there are no draws to look at; was the time used up in burn-in, or in the thin "
+                "steps to the first draw?"
+            )
+
+    def contains(self, S: ItemsLike) -> Booleans:
+        """Tell for each draw whether it holds all items of S, (chains, draws).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
+        >>> samples.contains([1]).shape
+        (1, 3)
+        """
+        items = self.target.items(S)
+        if items.ndim > 1:
+            raise ValueError(f"S must be one set of items, got {len(items)}: ask for one at a time")
+        inside = np.ones(self.subsets.shape[:2], dtype=bool)
+        for item in items:
+            inside &= (self.subsets == item).any(axis=2)
+        return inside
+
+    def inclusion(self, S: ItemsLike) -> float:
+        """Share of draws that hold all items of S, an estimate of P(S in B).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> estimate = sample(target, 5000, rng=0).inclusion([1, 2])
+        >>> bool(abs(estimate - target.inclusion([1, 2])) < 0.03)
+        True
+        """
+        self._need_draws()
+        return float(self.contains(S).mean())
+
+    def marginals(self) -> Floats:
+        """Share of draws that hold each item, (n,).
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, rng=0)
+        >>> round(float(samples.marginals().sum()), 12)
+        2.0
+        """
+        self._need_draws()
+        items = self.subsets[self.subsets >= 0]
+        return np.asarray(np.bincount(items, minlength=self.target.n) / self.sizes.size)
+
+    def unique(self) -> tuple[Subsets, Integers]:
+        """Distinct subsets and how often each was drawn, the most frequent first.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> subsets, counts = samples.unique()
+        >>> subsets[0], int(counts.sum())
+        (array([1, 2], dtype=int32), 1000)
+        """
+        _, first, counts = np.unique(self._keys(), return_index=True, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return self.subsets.reshape(-1, self.subsets.shape[2])[first[order]], counts[order]
+
+    def _keys(self) -> NDArray[np.bytes_]:
+        """One string of bytes for each draw, (chains, draws), in the order of the subsets."""
+        digits = np.ascontiguousarray(self.subsets + 1, ">i4")  # bytes compare as the items do
+        return digits.view(f"S{4 * self.subsets.shape[2]}")[:, :, 0]
+
+    def best(self) -> Subsets:
+        """Return the subset of highest probability among those drawn.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> sample(target, 100, rng=0).best()
+        array([1, 2], dtype=int32)
+        """
+        if not self.whole:
+            raise ValueError("best() compares whole bases, but these draws were thinned")
+        self._need_draws()
+        rows, _ = self.unique()
+        return np.asarray(rows[np.argmax(self.target.log_prob(rows))])
