@@ -187,7 +187,7 @@ def _draw_digits(data: dict[str, Any]) -> Any:
 
 def _draw_volumes(data: dict[str, Any]) -> Any:
     from paper.drawing import new_figure
-    from zonodpp.plotting.style import colours, legend_above_data
+    from zonodpp.plotting.style import colours
 
     top = data["log10 chain"].max()
     groups = {
@@ -207,5 +207,5 @@ def _draw_volumes(data: dict[str, Any]) -> Any:
         ax.stairs(share, edges, color=colour, alpha=0.12, fill=True)
     ax.set(xlabel="log₁₀ of the squared volume over the largest of the run", ylabel="Share of sets")
     ax.set_ylim(bottom=0)
-    legend_above_data(ax)
+    ax.legend(frameon=False, fontsize="small")
     return figure

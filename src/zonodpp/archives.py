@@ -27,11 +27,7 @@ _HEADER_READERS = {
 
 
 @contextlib.contextmanager
-def damage(
-    name: str,
-    problem: str = "is damaged",
-    advice: str = "it was left as it is, use another copy",
-) -> Iterator[None]:
+def damage(name: str, advice: str = "it was left as it is, use another copy") -> Iterator[None]:
     """Raise one readable error for a file that is not in the expected format.
 
     Readers fail on damaged files with exceptions of any type.
@@ -50,7 +46,7 @@ def damage(
         raise
     except Exception as error:
         reason = str(error).split("\n")[0][:200]
-        raise ValueError(f"{name} {problem} ({reason}); {advice}") from error
+        raise ValueError(f"{name} is damaged ({reason}); {advice}") from error
 
 
 def check_size(needed: int, held: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.diagnostics import psrf_evolution, relative_error
 from zonodpp.plotting.curves import draw_errors, draw_psrf
-from zonodpp.plotting.style import INK, POINTS, axes_for, legend_above_data, looks, name_of
+from zonodpp.plotting.style import INK, POINTS, axes_for, looks, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,7 @@ def psrf_against_steps(
     draw_psrf(ax, {name: (*curve, look) for (name, curve), look in styled})
     ax.plot([], [], color=INK, linewidth=0.8, label="thin: upper 95% limits")
     ax.set_xlabel("Iterations")
-    legend_above_data(ax)
+    ax.legend(fontsize="small")
     return ax
 
 
@@ -176,5 +176,5 @@ def _draw_errors(
     styled = zip(curves.items(), looks(len(curves)), strict=True)
     draw_errors(ax, {name: (*curve, look) for (name, curve), look in styled})
     ax.set(xlabel=across, ylabel=f"Relative error of P({name_of(S)} in B)")
-    legend_above_data(ax, title="median, first to last decile")
+    ax.legend(fontsize="small", title="median, first to last decile", title_fontsize="small")
     return ax

@@ -9,16 +9,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, ItemsLike
 from zonodpp.arguments import as_count, one_of
-from zonodpp.plotting.style import (
-    INK,
-    POINTS,
-    axes_for,
-    colours,
-    legend_above_data,
-    looks,
-    name_of,
-    shades,
-)
+from zonodpp.plotting.style import INK, POINTS, axes_for, colours, looks, name_of, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +73,7 @@ def trace(
     room = 0.05 * (high - low) or 0.05
     ax.set(xlabel="Iterations", ylabel=f"Running mean of the presence of {what}")
     ax.set_ylim(low - room, high + room)
-    legend_above_data(ax, columns=3)
+    ax.legend(fontsize="small", ncols=3)
     return ax
 
 
@@ -180,7 +171,7 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
     look = {"color": dark, "markersize": 4, "ecolor": light, "elinewidth": 1.2, "capsize": 2}
     ax.errorbar(known, share, 2 * error, fmt="o", label=f"items, with {how}", **look)
     ax.set(xlabel="Exact probability of the item", ylabel="Share of draws that hold the item")
-    legend_above_data(ax)
+    ax.legend(fontsize="small")
     return ax
 
 

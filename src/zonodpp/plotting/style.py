@@ -80,16 +80,3 @@ def name_of(S: ItemsLike | None, tracked: int | None = None) -> str:
     items: Iterable[object] = S if isinstance(S, Iterable) and not isinstance(S, str) else [S]
     names = [str(i) for i in (sorted(items, key=str) if isinstance(items, set) else items)]
     return f"{{{', '.join(names if len(names) <= 6 else [*names[:5], '...'])}}}"
-
-
-def legend_above_data(ax: Axes, columns: int = 1, title: str | None = None) -> None:
-    """Put the legend into room made for it above the data."""
-    look = {"frameon": False, "fontsize": "small", "title_fontsize": "small"}
-    legend = ax.legend(loc="upper right", ncols=columns, title=title, **look)
-    entries = legend.get_texts()
-    lines = -(-len(entries) // columns) + (title is not None)
-    size = float(entries[0].get_fontsize()) * ax.figure.dpi / 72
-    share = min(0.6, (1.45 * lines + 1.0) * size / ax.get_window_extent().height)
-    scale = ax.yaxis.get_transform()
-    low, high = scale.transform(np.array(ax.get_ylim()))
-    ax.set_ylim(top=scale.inverted().transform(np.array([low + (high - low) / (1 - share)]))[0])

@@ -20,8 +20,7 @@ from zonodpp._version import __version__
 from zonodpp.archives import damage
 from zonodpp.runs.slices import Chain, Store
 from zonodpp.samplers import Sampler
-from zonodpp.samples.packing import pack_target
-from zonodpp.samples.storage import check_subsets, read_arrays, write_arrays
+from zonodpp.samples.storage import check_subsets, pack_target, read_arrays, write_arrays
 from zonodpp.targets.target import Arrays, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next

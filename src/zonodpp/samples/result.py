@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from zonodpp.arguments import as_positive, spawn
 from zonodpp.diagnostics import from_arviz
 from zonodpp.samples import datatree, storage
 from zonodpp.samples.draws import Draws
-from zonodpp.samples.facts import html_table, size_range
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
@@ -69,13 +69,35 @@ class Samples(Draws):
         chains, draws, _ = self.subsets.shape
         many = f"{chains} chains x {draws}" if chains > 1 else f"{draws}"
         return (
-            f"Samples({many} draws of {size_range(self)} out of {self.target.n} items, "
+            f"Samples({many} draws of {self._size_range()} out of {self.target.n} items, "
             f"method={self.method!r}, {len(self.unique()[1])} distinct subsets)"
         )
 
+    def _size_range(self) -> str:
+        """Sizes of draws in words: "5", or "0 to 7"."""
+        sizes = self.sizes if self.sizes.size else self.subsets.shape[2]
+        least, most = np.min(sizes), np.max(sizes)
+        return f"{most}" if least == most else f"{least} to {most}"
+
     def _repr_html_(self) -> str:
         """Facts of the run and the most frequent items, as a table for notebooks."""
-        return html_table(self)
+        chains, draws, _ = self.subsets.shape
+        target = self.target
+        facts = {"method": self.method, "chains": f"{chains:,}", "draws": f"{draws:,}"}
+        facts["items"] = f"{self._size_range()} out of {target.n:,}"
+        facts["distinct subsets"] = f"{len(self.unique()[1]):,}"
+        if self.acceptance is not None:
+            facts["acceptance"] = f"{self.acceptance:.1%}"
+        if "seconds" in self.stats:
+            facts["seconds, all chains"] = f"{self.stats['seconds'].sum():.3g}"
+        share = self.marginals() if draws else np.zeros(0)
+        known = target.has_quick_inclusion and self.whole
+        for item in np.argsort(-share, kind="stable")[:5].tolist():
+            label = item if target.labels is None else target.labels[item]
+            exact = f" (exact {target.inclusion([item]):.3f})" if known else ""
+            facts[f"share of {label}"] = f"{share[item]:.3f}{exact}"
+        cells = (f"<th>{escape(name)}</th><td>{escape(fact)}</td>" for name, fact in facts.items())
+        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
     @property
     def acceptance(self) -> float | None:

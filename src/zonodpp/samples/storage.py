@@ -1,28 +1,39 @@
 """Draws and other arrays as files: an archive of plain arrays and one JSON header, no pickle.
 
-A file is an npz archive without compression; nothing in it is ever executed.
+A file is an npz archive without compression; nothing in it is ever executed, and all that is read
+is checked.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from zonodpp._types import Subsets
-from zonodpp.archives import check_archive, damage
-from zonodpp.samples.packing import pack_target, unpack_target
-from zonodpp.targets.target import Arrays, Header
+from zonodpp._types import Labels, Subsets
+from zonodpp.archives import check_archive, check_sparse, damage
+from zonodpp.arguments import as_count
+from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.spectrum import Spectrum
+from zonodpp.targets import ProjectionDPP, VolumeSampling
+from zonodpp.targets.dpp import DPP
+from zonodpp.targets.graphs import Graph
+from zonodpp.targets.kdpp import KDPP
+from zonodpp.targets.spanning_trees import SpanningTrees
+from zonodpp.targets.target import Arrays, Header, Target
 
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
 
 FORMAT = 1
 _HEADER = "header"
+_ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
 
 
 def write_arrays(
@@ -66,7 +77,7 @@ def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays
         with damage(place), zipfile.ZipFile(file) as archive:
             ours = f"{_HEADER}.npy" in archive.namelist()
             arrays = _read_members(archive, file) if ours else {}
-            header = json.loads(arrays.pop(_HEADER).tobytes()) if ours else {}
+            header = json.loads(arrays.pop(_HEADER).tobytes(), object_hook=_decode) if ours else {}
     found = header.get("zonodpp") if isinstance(header, dict) else None
     if found is None:
         raise ValueError(f"{place} was not written by zonodpp: it is another program's archive")
@@ -84,9 +95,9 @@ def _read_members(archive: zipfile.ZipFile, file: IO[bytes]) -> Arrays:
     """Read all arrays of an archive, after a check of their sizes and checksums."""
     if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
         raise ValueError("it is compressed, which zonodpp never does")
-    names = check_archive(file)
     if (broken := archive.testzip()) is not None:
         raise ValueError(f"checksum of {broken[:40]}")
+    names = check_archive(file)
     with np.load(file, allow_pickle=False) as loaded:
         arrays = {name: loaded[name] for name in names}
     if strange := [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]:
@@ -154,3 +165,115 @@ def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
             "whole": bool(header.get("whole", True)),
             "stats": stats,
         }
+
+
+def pack_target(target: Target) -> tuple[Header, Arrays]:
+    """Take a target apart into a JSON-able header and plain arrays.
+
+    Labels that JSON does not know (dates, for instance) become text, with a warning.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.samples.storage import pack_target, unpack_target
+    >>> header, arrays = pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    >>> sorted(arrays)
+    ['target/A']
+    >>> unpack_target(header, arrays)
+    ProjectionDPP(r=2, n=4, power=2)
+    """
+    header, arrays = target.stored()
+    header["labels"] = _encode_all(header["labels"])
+    if "graph" in header:
+        header["graph"]["names"] = _encode_all(header["graph"]["names"])
+    return header, arrays
+
+
+def unpack_target(header: Header, arrays: Arrays) -> Target:
+    """Put a target together again from what `pack_target` returned; see its example."""
+    if "graph" in header:
+        return _unpack_trees(header, arrays)
+    if "kind" in header:
+        return _unpack_spectrum(header, arrays)
+    if header["sparse"]:
+        layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
+        parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
+        A = layout(parts, shape=tuple(header["shape"]))
+        check_sparse(A)  # compiled code trusts the indices
+    else:
+        A = arrays["target/A"]
+    r, n = A.shape
+    if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
+        raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
+    if header["projection"] and header["power"] != 2:
+        raise ValueError(f"a projection DPP has power 2, not {header['power']!r}")
+    labels = _check_labels(header["labels"], n)
+    kind = ProjectionDPP if header["projection"] else VolumeSampling
+    return kind._make(A, arrays.get("target/weights"), labels, power=header["power"])
+
+
+def _unpack_trees(header: Header, arrays: Arrays) -> Target:
+    facts = header["graph"]
+    nodes = as_count(facts["nodes"], "nodes", 2)
+    ends = np.stack([arrays["target/tail"], arrays["target/head"]])
+    if ends.dtype != np.int64 or ends.ndim != 2 or not ends.size:
+        raise ValueError(f"the edges are {ends.dtype} {ends.shape}")
+    if ends.min() < 0 or ends.max() >= nodes or nodes > ends.shape[1] + 1:
+        raise ValueError(f"the {ends.shape[1]} edges do not connect {nodes} nodes")
+    weights = arrays.get("target/weights")
+    if weights is not None and not (weights > 0).all():
+        raise ValueError("edge weights must be positive")
+    names = _check_labels(facts["names"], nodes)
+    labels = _check_labels(header["labels"], ends.shape[1])
+    tail, head = frozen(ends[0], np.int64), frozen(ends[1], np.int64)
+    graph = Graph(nodes, tail, head, names, bool(facts["multigraph"]), facts["weight"])
+    if labels is None or graph.components() > 1:
+        raise ValueError("the graph is disconnected, or its edges have no labels")
+    return SpanningTrees.of_edges(graph, weights, labels)
+
+
+def _unpack_spectrum(header: Header, arrays: Arrays) -> Target:
+    vectors, logs = arrays["target/vectors"], arrays["target/logs"]
+    n, r = vectors.shape
+    sure = int(np.isposinf(logs).sum())  # eigenvectors of infinite eigenvalue come first
+    if not vectors.dtype == logs.dtype == np.float64 or r > n or logs.shape != (r,):
+        raise ValueError(f"eigenvectors are {vectors.dtype} {vectors.shape}")
+    if not np.isfinite(logs[sure:]).all():
+        raise ValueError("the eigenvalues are not those of a kernel")
+    error = np.abs(vectors.T @ vectors - np.eye(r)).max()
+    if not error < _ORTHONORMAL:  # then draws might never end
+        raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
+    labels = _check_labels(header["labels"], n)
+    if header["kind"] == "DPP":
+        return DPP._make(Spectrum(vectors, logs), labels)
+    if sure > header["k"]:
+        raise ValueError(f"{sure} items are sure, but draws have {header['k']}")
+    return KDPP._make(Spectrum(vectors, logs), labels, header["k"])
+
+
+def _encode_all(labels: Labels | None) -> list[object] | None:
+    return None if labels is None else [_encode(label) for label in labels]
+
+
+def _encode(label: object) -> object:
+    """Return a label as JSON has it, which knows no tuples; `_decode` is the inverse."""
+    if isinstance(label, tuple):
+        return {"tuple": _encode_all(label)}
+    if isinstance(label, list):
+        return _encode_all(label)
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label is None or isinstance(label, str | int | float):
+        return label
+    warnings.warn(f"labels of type {type(label).__name__} are saved as text", stacklevel=2)
+    return str(label)
+
+
+def _decode(found: dict[str, Any]) -> object:
+    return tuple(found["tuple"]) if found.keys() == {"tuple"} else found
+
+
+def _check_labels(labels: object, count: int) -> Labels | None:
+    if labels is not None and not (isinstance(labels, list) and len(labels) == count):
+        raise ValueError(f"there is not one label for each of {count}")
+    return labels

@@ -154,16 +154,11 @@ class SpanningTrees(ProjectionDPP):
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with labels and names, and arrays."""
-        header, arrays = super().stored()
-        graph = self.graph
-        arrays.update({"target/tail": graph.tail, "target/head": graph.head})
-        header["graph"] = {
-            "nodes": graph.nodes,
-            "names": graph.names,
-            "multigraph": graph.multigraph,
-            "weight": graph.weight,
-        }
-        return header, arrays
+        facts = self.graph._asdict()
+        arrays = {f"target/{name}": facts.pop(name) for name in ("tail", "head")}
+        if self.weights is not None:
+            arrays["target/weights"] = self.weights
+        return {"graph": facts, "labels": self.labels}, arrays
 
     def to_networkx(self, edges: ArrayLike) -> Any:
         """Return one draw as a networkx graph.
