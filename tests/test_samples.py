@@ -154,7 +154,7 @@ class TestArviz:
             np.testing.assert_array_equal(items.sel(item=2), samples.contains([2]))
 
     def test_too_large(self, wheel, monkeypatch):
-        monkeypatch.setattr("zonodpp.samples.datatree.LARGEST_TREE", 1000)
+        monkeypatch.setattr("zonodpp.samples.result._LARGEST_TREE", 1000)
         with pytest.raises(ValueError, match=r"all 8 items .* pass items="):
             wheel.to_arviz()
         assert wheel.to_arviz(items=[0]).posterior["items"].shape == (3, 400, 1)
@@ -310,7 +310,7 @@ class TestFiles:
         with pytest.raises(ValueError, match="allow_pickle"):
             strange.save(tmp_path / "a")
         assert os.listdir(tmp_path) == []
-        header = np.frombuffer(b'{"zonodpp": "samples", "format": 1}', np.uint8)
+        header = np.frombuffer(b'{"zonodpp": "samples", "format": 2}', np.uint8)
         np.savez(tmp_path / "evil.npz", header=header, subsets=np.array([object()]))
         with pytest.raises(ValueError, match=r"damaged.*pickle"):
             Samples.load(tmp_path / "evil.npz")
@@ -433,10 +433,10 @@ class TestBadFiles:
         write_arrays(tmp_path / "a", "checkpoint", {}, {})
         with pytest.raises(ValueError, match="holds checkpoint, not samples"):
             Samples.load(tmp_path / "a")
-        monkeypatch.setattr("zonodpp.samples.storage.FORMAT", 2)
+        monkeypatch.setattr("zonodpp.samples.storage.FORMAT", 3)
         write_arrays(tmp_path / "a", "samples", {}, {})
         monkeypatch.undo()
-        with pytest.raises(ValueError, match="has format 2"):
+        with pytest.raises(ValueError, match="has format 3"):
             Samples.load(tmp_path / "a")
 
     def test_incomplete(self, wheel, tmp_path):

@@ -146,14 +146,9 @@ def hit_and_run_step(
     _draw_tiles(ax, tiles, names)
     collections = optional("matplotlib.collections", "plot", "a plot")
     crossed = [tiles.find(basis) for basis in walk.bases]
-    scale = {
-        "array": tiles.volumes[crossed],
-        "cmap": colour_map(),
-        "clim": (0, tiles.volumes.max()),
-    }
-    ax.add_collection(
-        collections.PolyCollection(tiles.corners[crossed], alpha=0.3, zorder=1.5, **scale)
-    )
+    corners, volumes = tiles.corners[crossed], tiles.volumes
+    scale = {"array": volumes[crossed], "cmap": colour_map(), "clim": (0, volumes.max())}
+    ax.add_collection(collections.PolyCollection(corners, alpha=0.3, zorder=1.5, **scale))
     point, along = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
     stops = point + walk.breaks[:, None] * along
     ax.plot(*stops[[0, -1]].T, color=INK, linewidth=6, solid_capstyle="butt", zorder=3)

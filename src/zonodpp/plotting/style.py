@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, ItemsLike
+from zonodpp.arguments import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,14 +39,12 @@ def axes_for(ax: Axes | None, size: tuple[float, float], projection: str | None 
     if ax is not None:
         return ax
     plt = optional("matplotlib.pyplot", "plot", "a plot")
-    figure = plt.gcf() if plt.get_fignums() else None
-    if figure is not None and figure.axes:
-        current: Axes = plt.gca()
+    if plt.get_fignums():
+        figure = plt.gcf()
+        current: Axes = plt.gca() if figure.axes else figure.add_subplot(projection=projection)
         if not current.has_data() and current.name == (projection or "rectilinear"):
             return current
-        figure = None
-    figure = figure or plt.figure(figsize=size, layout="constrained")
-    made: Axes = figure.add_subplot(projection=projection)
+    made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
     return made
 
 
@@ -77,6 +76,5 @@ def name_of(S: ItemsLike | None, tracked: int | None = None) -> str:
     """Name a set of items, or a tracked set by its number."""
     if S is None:
         return f"tracked set {tracked}"
-    items: Iterable[object] = S if isinstance(S, Iterable) and not isinstance(S, str) else [S]
-    names = [str(i) for i in (sorted(items, key=str) if isinstance(items, set) else items)]
-    return f"{{{', '.join(names if len(names) <= 6 else [*names[:5], '...'])}}}"
+    items = list(S) if isinstance(S, Iterable) and not isinstance(S, str) else [S]
+    return f"{{{listed(items, most=6)}}}"

@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._files import replacing
+from zonodpp._optional import optional
 from zonodpp._types import Floats, ItemsLike, SeedLike, Subsets
 from zonodpp.arguments import as_positive, spawn
 from zonodpp.diagnostics import from_arviz
-from zonodpp.samples import datatree, storage
+from zonodpp.samples import storage
 from zonodpp.samples.draws import Draws
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+_LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes without being asked twice
 
 
 class Samples(Draws):
@@ -242,4 +245,30 @@ class Samples(Draws):
         >>> dict(samples.to_arviz().posterior.sizes)
         {'chain': 2, 'draw': 10, 'item': 4}
         """
-        return datatree.as_datatree(self, items)
+        xr = optional("xarray", "stats", "to_arviz")
+        target = self.target
+        chains, draws, _ = self.subsets.shape
+        chosen = np.arange(target.n) if items is None else target.items(items, "items").ravel()
+        size = chains * draws * target.n
+        if items is None and size > _LARGEST_TREE:
+            raise ValueError(
+                f"indicators of all {target.n} items would take {size / 2**30:.0f} GiB; pass "
+                "items=[...] for those you want to look at"
+            )
+        # The place of each item among those chosen; all others, and the filling -1, share one more.
+        place = np.full(target.n + 1, len(chosen), np.int32)
+        place[chosen] = np.arange(len(chosen))
+        present = np.zeros((chains, draws, len(chosen) + 1), np.int8)
+        np.put_along_axis(present, place[self.subsets], 1, axis=2)
+        about = {"inference_library": "zonodpp", "method": self.method, "target": repr(target)}
+        dims = ("chain", "draw")
+        places = {"chain": np.arange(chains), "draw": np.arange(draws)}
+        stats = {name: (dims[: np.ndim(found)], found) for name, found in self.stats.items()}
+        indicators = ((*dims, "item"), present[:, :, :-1])
+        posterior = xr.Dataset({"items": indicators}, {**places, "item": chosen}, about)
+        if self.tracked.shape[2]:
+            posterior["sets"] = ((*dims, "set"), self.tracked)
+        if target.labels is not None:
+            posterior.coords["label"] = ("item", [str(target.labels[i]) for i in chosen.tolist()])
+        groups = {"posterior": posterior, "sample_stats": xr.Dataset(stats, places, about)}
+        return xr.DataTree.from_dict(groups)

@@ -14,16 +14,11 @@ from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from zonodpp._types import Labels, Subsets
-from zonodpp.archives import check_archive, check_sparse, damage
-from zonodpp.arguments import as_count
-from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.spectrum import Spectrum
+from zonodpp.archives import check_archive, damage
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 from zonodpp.targets.dpp import DPP
-from zonodpp.targets.graphs import Graph
 from zonodpp.targets.kdpp import KDPP
 from zonodpp.targets.spanning_trees import SpanningTrees
 from zonodpp.targets.target import Arrays, Header, Target
@@ -31,9 +26,9 @@ from zonodpp.targets.target import Arrays, Header, Target
 if TYPE_CHECKING:
     from zonodpp.samples.result import Samples
 
-FORMAT = 1
+FORMAT = 2
 _HEADER = "header"
-_ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
+_KINDS = {kind.__name__: kind for kind in (ProjectionDPP, VolumeSampling, SpanningTrees, DPP, KDPP)}
 
 
 def write_arrays(
@@ -177,78 +172,26 @@ def pack_target(target: Target) -> tuple[Header, Arrays]:
     >>> from zonodpp import ProjectionDPP
     >>> from zonodpp.samples.storage import pack_target, unpack_target
     >>> header, arrays = pack_target(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
-    >>> sorted(arrays)
-    ['target/A']
+    >>> header["kind"], list(arrays)
+    ('ProjectionDPP', ['target/A'])
     >>> unpack_target(header, arrays)
     ProjectionDPP(r=2, n=4, power=2)
     """
     header, arrays = target.stored()
-    header["labels"] = _encode_all(header["labels"])
+    header |= {"kind": type(target).__name__, "labels": _encode_all(header["labels"])}
     if "graph" in header:
         header["graph"]["names"] = _encode_all(header["graph"]["names"])
-    return header, arrays
+    return header, {f"target/{name}": array for name, array in arrays.items()}
 
 
 def unpack_target(header: Header, arrays: Arrays) -> Target:
     """Put a target together again from what `pack_target` returned; see its example."""
-    if "graph" in header:
-        return _unpack_trees(header, arrays)
-    if "kind" in header:
-        return _unpack_spectrum(header, arrays)
-    if header["sparse"]:
-        layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
-        parts = (arrays["target/data"], arrays["target/indices"], arrays["target/indptr"])
-        A = layout(parts, shape=tuple(header["shape"]))
-        check_sparse(A)  # compiled code trusts the indices
-    else:
-        A = arrays["target/A"]
-    r, n = A.shape
-    if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
-        raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
-    if header["projection"] and header["power"] != 2:
-        raise ValueError(f"a projection DPP has power 2, not {header['power']!r}")
-    labels = _check_labels(header["labels"], n)
-    kind = ProjectionDPP if header["projection"] else VolumeSampling
-    return kind._make(A, arrays.get("target/weights"), labels, power=header["power"])
-
-
-def _unpack_trees(header: Header, arrays: Arrays) -> Target:
-    facts = header["graph"]
-    nodes = as_count(facts["nodes"], "nodes", 2)
-    ends = np.stack([arrays["target/tail"], arrays["target/head"]])
-    if ends.dtype != np.int64 or ends.ndim != 2 or not ends.size:
-        raise ValueError(f"the edges are {ends.dtype} {ends.shape}")
-    if ends.min() < 0 or ends.max() >= nodes or nodes > ends.shape[1] + 1:
-        raise ValueError(f"the {ends.shape[1]} edges do not connect {nodes} nodes")
-    weights = arrays.get("target/weights")
-    if weights is not None and not (weights > 0).all():
-        raise ValueError("edge weights must be positive")
-    names = _check_labels(facts["names"], nodes)
-    labels = _check_labels(header["labels"], ends.shape[1])
-    tail, head = frozen(ends[0], np.int64), frozen(ends[1], np.int64)
-    graph = Graph(nodes, tail, head, names, bool(facts["multigraph"]), facts["weight"])
-    if labels is None or graph.components() > 1:
-        raise ValueError("the graph is disconnected, or its edges have no labels")
-    return SpanningTrees.of_edges(graph, weights, labels)
-
-
-def _unpack_spectrum(header: Header, arrays: Arrays) -> Target:
-    vectors, logs = arrays["target/vectors"], arrays["target/logs"]
-    n, r = vectors.shape
-    sure = int(np.isposinf(logs).sum())  # eigenvectors of infinite eigenvalue come first
-    if not vectors.dtype == logs.dtype == np.float64 or r > n or logs.shape != (r,):
-        raise ValueError(f"eigenvectors are {vectors.dtype} {vectors.shape}")
-    if not np.isfinite(logs[sure:]).all():
-        raise ValueError("the eigenvalues are not those of a kernel")
-    error = np.abs(vectors.T @ vectors - np.eye(r)).max()
-    if not error < _ORTHONORMAL:  # then draws might never end
-        raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
-    labels = _check_labels(header["labels"], n)
-    if header["kind"] == "DPP":
-        return DPP._make(Spectrum(vectors, logs), labels)
-    if sure > header["k"]:
-        raise ValueError(f"{sure} items are sure, but draws have {header['k']}")
-    return KDPP._make(Spectrum(vectors, logs), labels, header["k"])
+    parts = {name.removeprefix("target/"): array for name, array in arrays.items()}
+    target = _KINDS[header["kind"]].restored(header, parts)
+    _check_labels(target.labels, target.n)
+    if target.graph is not None:
+        _check_labels(target.graph.names, target.graph.nodes)
+    return target
 
 
 def _encode_all(labels: Labels | None) -> list[object] | None:
@@ -273,7 +216,6 @@ def _decode(found: dict[str, Any]) -> object:
     return tuple(found["tuple"]) if found.keys() == {"tuple"} else found
 
 
-def _check_labels(labels: object, count: int) -> Labels | None:
+def _check_labels(labels: object, count: int) -> None:
     if labels is not None and not (isinstance(labels, list) and len(labels) == count):
         raise ValueError(f"there is not one label for each of {count}")
-    return labels

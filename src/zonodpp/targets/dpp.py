@@ -17,8 +17,9 @@ from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
-from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, read_spectrum
 from zonodpp.targets.symmetric import logistic, shift_to_size, size_law
+from zonodpp.targets.target import Arrays, Header
 
 EPS = float(np.finfo(float).eps)
 
@@ -88,6 +89,11 @@ class DPP(SpectralTarget):
         target = cls.__new__(cls)
         target._set(found, labels)
         return target
+
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        return cls._make(read_spectrum(arrays), header["labels"])
 
     def _with(self, found: Spectrum) -> Self:
         return self._make(found, self.labels)

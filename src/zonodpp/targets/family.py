@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
+from zonodpp.archives import check_sparse
 from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
@@ -289,24 +290,28 @@ class VolumeSampling(Target):
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
-        header: Header = {
-            "projection": False,
-            "power": self.power,
-            "shape": [self.r, self.n],
-            "sparse": None,
-            "labels": self.labels,
-        }
-        arrays: Arrays = {}
-        if sp.issparse(self.A):
-            A = self.A if self.A.format in ("csc", "csr") else self.A.tocsc()
-            header["sparse"] = A.format
-            parts = {"data": A.data, "indices": A.indices, "indptr": A.indptr}
-            arrays.update({f"target/{name}": part for name, part in parts.items()})
-        else:
-            arrays["target/A"] = np.asarray(self.A)
+        sparse = sp.issparse(self.A)
+        names = ("data", "indices", "indptr") if sparse else ("A",)
+        arrays = {name: getattr(self.A if sparse else self, name) for name in names}
         if self.weights is not None:
-            arrays["target/weights"] = self.weights
-        return header, arrays
+            arrays["weights"] = self.weights
+        header = {"power": self.power, "shape": [self.r, self.n], "labels": self.labels}
+        return {**header, "sparse": self.A.format if sparse else None}, arrays
+
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        if header["sparse"]:
+            layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            A = layout(parts, shape=tuple(header["shape"]))
+            check_sparse(A)  # compiled code trusts the indices
+        else:
+            A = arrays["A"]
+        r, n = A.shape
+        if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
+            raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
+        return cls._make(A, arrays.get("weights"), header["labels"], power=header["power"])
 
     def _need_power_two(self, what: str) -> None:
         if not self.has_inclusion:

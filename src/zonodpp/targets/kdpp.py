@@ -17,7 +17,7 @@ from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
 from zonodpp.targets.labels import labels_of
-from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, as_rows
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, as_rows, read_spectrum
 from zonodpp.targets.symmetric import (
     log_symmetric,
     logistic,
@@ -109,6 +109,14 @@ class KDPP(SpectralTarget):
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         header, arrays = super().stored()
         return {**header, "k": self.k}, arrays
+
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        found = read_spectrum(arrays)
+        if np.isposinf(found.logs).sum() > header["k"]:
+            raise ValueError(f"more items are sure than the {header['k']} of a draw")
+        return cls._make(found, header["labels"], header["k"])
 
     def size_law(self) -> Floats:
         """Probability of each size from 0 to r: one for k."""

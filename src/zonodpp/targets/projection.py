@@ -42,10 +42,12 @@ class ProjectionDPP(VolumeSampling):
     def __init__(self, A: MatrixLike, *, weights: ArrayLike | None = None) -> None:
         super().__init__(A, power=2.0, weights=weights)
 
-    def stored(self) -> tuple[Header, Arrays]:
-        """Return what a file holds of the target: a header, with its labels, and arrays."""
-        header, arrays = super().stored()
-        return {**header, "projection": True}, arrays
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        if header["power"] != 2:
+            raise ValueError(f"a projection DPP has power 2, not {header['power']!r}")
+        return super().restored(header, arrays)
 
     @classmethod
     def from_features(

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Labels
-from zonodpp.arguments import as_items
+from zonodpp.arguments import as_count, as_items
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.gram import DenseGram
@@ -155,10 +155,28 @@ class SpanningTrees(ProjectionDPP):
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with labels and names, and arrays."""
         facts = self.graph._asdict()
-        arrays = {f"target/{name}": facts.pop(name) for name in ("tail", "head")}
+        arrays = {name: facts.pop(name) for name in ("tail", "head")}
         if self.weights is not None:
-            arrays["target/weights"] = self.weights
+            arrays["weights"] = self.weights
         return {"graph": facts, "labels": self.labels}, arrays
+
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        facts, weights = header["graph"], arrays.get("weights")
+        nodes = as_count(facts["nodes"], "nodes", 2)
+        ends = np.stack([arrays["tail"], arrays["head"]])
+        if ends.dtype != np.int64 or ends.ndim != 2 or not ends.size:
+            raise ValueError(f"the edges are {ends.dtype} {ends.shape}")
+        if ends.min() < 0 or ends.max() >= nodes or nodes > ends.shape[1] + 1:
+            raise ValueError(f"the {ends.shape[1]} edges do not connect {nodes} nodes")
+        if weights is not None and not (weights > 0).all():
+            raise ValueError("edge weights must be positive")
+        tail, head = frozen(ends[0], np.int64), frozen(ends[1], np.int64)
+        graph = Graph(nodes, tail, head, facts["names"], facts["multigraph"], facts["weight"])
+        if graph.components() > 1 or header["labels"] is None:
+            raise ValueError("the graph is disconnected, or its edges have no labels")
+        return cls.of_edges(graph, weights, header["labels"])
 
     def to_networkx(self, edges: ArrayLike) -> Any:
         """Return one draw as a networkx graph.

@@ -19,6 +19,7 @@ from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
 LONGER = 1e7  # how much longer than all others the features are that every draw needs
+ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
 NOISE = 64 * np.finfo(float).eps
 
 
@@ -157,8 +158,24 @@ class SpectralTarget(Target):
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
-        header = {"kind": type(self).__name__, "labels": self.labels}
-        return header, {"target/vectors": self.vectors, "target/logs": self.log_eigenvalues}
+        return {"labels": self.labels}, {"vectors": self.vectors, "logs": self.log_eigenvalues}
+
+
+def read_spectrum(arrays: Arrays) -> Spectrum:
+    """Return the spectrum that `SpectralTarget.stored` wrote, after checks of what a file may hold.
+
+    Draws end because eigenvectors are orthonormal; those of infinite eigenvalue come first.
+    """
+    vectors, logs = arrays["vectors"], arrays["logs"]
+    n, r = vectors.shape
+    if not vectors.dtype == logs.dtype == np.float64 or r > n or logs.shape != (r,):
+        raise ValueError(f"eigenvectors are {vectors.dtype} {vectors.shape}")
+    if not np.isfinite(logs[np.isposinf(logs).sum() :]).all():
+        raise ValueError("the eigenvalues are not those of a kernel")
+    error = np.abs(vectors.T @ vectors - np.eye(r)).max()
+    if not error < ORTHONORMAL:
+        raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
+    return Spectrum(vectors, logs)
 
 
 def as_rows(B: ArrayLike) -> NDArray[np.int64]:

@@ -127,6 +127,11 @@ class Target:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         raise NotImplementedError
 
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        raise NotImplementedError
+
     def to_networkx(self, edges: ArrayLike) -> Any:
         """Refuse: draws are not trees."""
         raise ValueError(
