@@ -97,7 +97,6 @@ def run(
 
     chains: dict[str, Samples] = {}
     estimates, evaluation = {}, {}
-    mean_rouge(tokens, candidates, candidates)  # compiles, untimed
     for name in METHODS:
         say(f"summaries: {runs} runs of {draws:,} draws, {name}")
         _draw(target, name, 2, c, starts[:1], np.random.default_rng(0))  # compiles, untimed

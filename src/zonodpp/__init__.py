@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zonodpp._optional import lazy
 from zonodpp._version import __version__
 
 if TYPE_CHECKING:
@@ -38,32 +38,25 @@ __all__ = [
     "sample",
 ]
 
-# Where each name lives. It is loaded when first asked for: `zonodpp --help` needs none of them.
-_HOMES = {
-    "DPP": "targets.dpp",
-    "Exact": "samplers.methods",
-    "Exchange": "samplers.methods",
-    "HitAndRun": "samplers.methods",
-    "KDPP": "targets.kdpp",
-    "ProjectionDPP": "targets",
-    "Samples": "samples",
-    "Trees": "samplers.methods",
-    "VolumeSampling": "targets",
-    "Zonotope": "zonotope",
-    "find_map": "maximum",
-    "sample": "runs.sampling",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(importlib.import_module(f"zonodpp.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
-    if name in __all__:
-        return importlib.import_module(f"zonodpp.{name}")
-    raise AttributeError(f"module 'zonodpp' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# The module of each name. It is imported on first use: `zonodpp --help` needs none of them.
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "DPP": "targets.dpp",
+        "Exact": "samplers.methods",
+        "Exchange": "samplers.methods",
+        "HitAndRun": "samplers.methods",
+        "KDPP": "targets.kdpp",
+        "ProjectionDPP": "targets",
+        "Samples": "samples",
+        "Trees": "samplers.methods",
+        "VolumeSampling": "targets",
+        "Zonotope": "zonotope",
+        "apps": "apps",
+        "diagnostics": "diagnostics",
+        "features": "features",
+        "find_map": "maximum",
+        "plotting": "plotting",
+        "sample": "runs.sampling",
+    },
+)

@@ -1,8 +1,10 @@
-"""Packages that only a part of the library needs: imported where they are used."""
+"""Imports that wait until they are needed: packages of extras, and the names of a package."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable
 from types import ModuleType
 
 
@@ -22,3 +24,22 @@ def optional(module: str, extra: str, purpose: str) -> ModuleType:
     except ImportError:
         package = module.partition(".")[0]
         raise ImportError(f"{purpose} needs {package}: pip install 'zonodpp[{extra}]'") from None
+
+
+def lazy(
+    package: str, homes: dict[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names on first use.
+
+    ``homes`` gives the module of each name, within the package. A module is its own home.
+    """
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = importlib.import_module(f"{package}.{homes[name]}")
+        found = home if homes[name] == name else getattr(home, name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load, lambda: sorted(sys.modules[package].__all__)

@@ -6,16 +6,18 @@ Every function here gives the same for a row of weight 3 as for three equal rows
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from zonodpp._jit import jit
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.svd import leading_directions
+
+Bits = NDArray[np.uint64]
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 _NARROW = 2000  # features up to which their covariance matrix is formed
@@ -38,27 +40,22 @@ class PrincipalAxes(NamedTuple):
     spread: Floats
 
 
-def merge(X: Any, weights: Floats) -> tuple[Integers, Floats]:
+def merge(X: Matrix, weights: Floats) -> tuple[Integers, Floats]:
     """Return the first of each set of equal rows, and the summed weights of the set.
 
     Rows without weight are left out. The order depends on the rows alone, not on their places, so
     that repeated and shuffled rows give the same draw. Rows are told apart by a 64-bit hash: should
     two of a million collide (odds of one in thirty million), one of them could not be picked.
     """
-    keys = row_keys(X)
-    rows = np.flatnonzero(weights > 0)
-    rows = rows[np.argsort(keys[rows])]
-    ordered = keys[rows]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    if len(starts) == len(rows):
-        return rows, weights[rows]
-    return np.minimum.reduceat(rows, starts), np.add.reduceat(weights[rows], starts)
+    rows = np.flatnonzero(weights > 0).astype(np.int64)
+    _, first, group = np.unique(row_keys(X)[rows], return_index=True, return_inverse=True)
+    return rows[first], np.bincount(group, weights[rows]).astype(np.float64)
 
 
-def row_keys(X: Any) -> Any:
+def row_keys(X: Matrix) -> Bits:
     """Return a 64-bit hash of each row, of its non-zero entries and their columns."""
     keys = np.zeros(X.shape[0], np.uint64)
-    if sp.issparse(X):
+    if not isinstance(X, np.ndarray):
         bits = np.ascontiguousarray(X.data).view(np.uint64)
         _hash_sparse(bits, X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
         return keys
@@ -70,7 +67,7 @@ def row_keys(X: Any) -> Any:
 
 
 @jit
-def _mix(bits: Any, column: Any) -> Any:
+def _mix(bits: np.uint64, column: np.int64) -> np.uint64:
     """Scramble an entry and its column (splitmix64); zero of either sign gives zero."""
     if bits << np.uint64(1) == np.uint64(0):
         return np.uint64(0)
@@ -81,7 +78,7 @@ def _mix(bits: Any, column: Any) -> Any:
 
 
 @jit
-def _hash_dense(bits: Any, keys: Any) -> None:
+def _hash_dense(bits: Bits, keys: Bits) -> None:
     """Add up the scrambled entries of each row."""
     for i in range(bits.shape[0]):
         total = np.uint64(0)
@@ -91,14 +88,14 @@ def _hash_dense(bits: Any, keys: Any) -> None:
 
 
 @jit
-def _hash_sparse(bits: Any, indices: Any, indptr: Any, keys: Any) -> None:
+def _hash_sparse(bits: Bits, indices: Integers, indptr: Integers, keys: Bits) -> None:
     """Add up the scrambled entries of each row of a CSR matrix."""
     for i in range(len(keys)):
         for k in range(indptr[i], indptr[i + 1]):
             keys[i] += _mix(bits[k], indices[k])
 
 
-def chunks(X: Any) -> Iterator[tuple[slice, Floats]]:
+def chunks(X: Matrix) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of rows of X as dense arrays, each with its range of rows."""
     return row_chunks(X, max(64, CHUNK // X.shape[1]))
 
@@ -111,13 +108,13 @@ class Moments(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, X: Any, weights: Floats) -> Moments:
+    def of(cls, X: Matrix, weights: Floats) -> Moments:
         """Compute the moments in one pass over X."""
         d = X.shape[1]
         total = float(weights.sum())
         if d > _NARROW:
             mean = np.asarray(weights @ X) / total
-            squares = X.multiply(X) if sp.issparse(X) else X * X
+            squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
             variance = float((weights @ squares).sum()) / (total * d) - float(mean.mean()) ** 2
             return cls(mean, None, max(0.0, variance))
         shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # removes a large common offset
@@ -137,7 +134,7 @@ class Moments(NamedTuple):
         return cls(mean, scatter, float(np.trace(scatter)) / (total * d) + float(mean.var()))
 
 
-def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> PrincipalAxes:
+def principal_directions(X: Matrix, weights: Floats, k: int, moments: Moments) -> PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
     Where the scatter matrix would lose small directions to rounding, the triangular factor of X is
@@ -162,7 +159,7 @@ def principal_directions(X: Any, weights: Floats, k: int, moments: Moments) -> P
     return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 
-def simplex_features(X: Any, axes: PrincipalAxes) -> Features:
+def simplex_features(X: Matrix, axes: PrincipalAxes) -> Features:
     """Return a constant and the principal coordinates, scaled to equal spread.
 
     The determinant of r such rows is proportional to the volume of the simplex that has these r
@@ -172,7 +169,7 @@ def simplex_features(X: Any, axes: PrincipalAxes) -> Features:
     n, k = X.shape[0], vectors.shape[1]
     values, left_out = np.empty((n, k + 1)), np.empty(n)
     values[:, 0] = 1.0
-    if sp.issparse(X):
+    if not isinstance(X, np.ndarray):
         values[:, 1:] = X @ vectors - mean @ vectors
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ mean) + mean @ mean
         left_out[:] = squares - np.einsum("ij,ij->i", values[:, 1:], values[:, 1:])
@@ -188,10 +185,10 @@ def simplex_features(X: Any, axes: PrincipalAxes) -> Features:
 
 
 def kernel_features(
-    X: Any,
+    X: Matrix,
     weights: Floats,
     m: int,
-    kernel: Callable[[Any, Any], Floats],
+    kernel: Callable[[Matrix, Matrix], Floats],
     rng: np.random.Generator,
 ) -> Features:
     """Return the m leading eigenfunctions of a kernel, at most as many as it has.

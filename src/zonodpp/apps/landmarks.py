@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.apps.landmark_features import (
     Features,
     Moments,
@@ -27,8 +28,9 @@ from zonodpp.targets import ProjectionDPP
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+    from sklearn.manifold import Isomap
     from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
-    from sklearn.utils import check_random_state
+    from sklearn.utils import Tags, check_random_state
     from sklearn.utils.validation import (
         _check_sample_weight,
         check_is_fitted,
@@ -117,14 +119,14 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self,
         n_landmarks: int = 10,
         *,
-        transformer: Any = "pca",
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        kernel_params: dict[str, Any] | None = None,
+        transformer: str | BaseEstimator = "pca",
+        kernel: str | Callable[..., float] = "rbf",
+        gamma: float | str | None = "scale",
+        kernel_params: dict[str, object] | None = None,
         downweight_outliers: bool = True,
         n_draws: int = 1,
         method: str = "auto",
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.transformer = transformer
@@ -136,7 +138,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.method = method
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Pick landmarks.
 
         Parameters
@@ -177,24 +179,30 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 stacklevel=2,
             )
             m = len(rows)
-        moments = Moments.of(X, weights)
-        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
-        features = self._features(X, weights, moments, rows, merged, m, rng)
-        if self.downweight_outliers:
-            merged = merged / _residual_variance(features.left_out, merged)
+        features = self._features(X, weights, rows, merged, m, rng)
+        found = features.values.shape[1]
+        if found < m:
+            raise ValueError(
+                f"n_landmarks={m} but the kernel has numerical rank {found} on these rows; pass "
+                "fewer landmarks, or a narrower kernel (a larger gamma)"
+            )
+        left_out = float(np.average(features.left_out, weights=merged))
+        if self.downweight_outliers and left_out > np.finfo(float).tiny:
+            merged = merged / (features.left_out / left_out + _GUARD)
         target = ProjectionDPP.from_features(features.values, weights=merged)
-        samples = sample(target, n_draws, method=self.method, rng=rng, progress=False)
-        chosen = samples.best()
+        chosen = sample(target, n_draws, method=self.method, rng=rng, progress=False).best()
         self.log_prob_ = float(target.log_prob(chosen))
         self._keep(X, rows[chosen])
         return self
 
-    def _keep(self, X: Any, indices: Integers) -> None:
+    def _keep(self, X: Matrix, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
         landmarks = X[indices]
-        used = to_dense(landmarks[:, np.unique(landmarks.indices)] if sp.issparse(X) else landmarks)
+        used = landmarks
+        if not isinstance(landmarks, np.ndarray):
+            used = landmarks[:, np.unique(landmarks.indices)].toarray()
         order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
         self.indices_ = indices[order]
         self.landmarks_ = landmarks[order]
@@ -205,7 +213,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.normalization_ = (vectors * root) @ vectors.T
         self._n_features_out = len(indices)
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: MatrixLike) -> Floats:
         """Return ``K(X, landmarks) K_mm^(-1/2)``, the Nystroem features of the rows.
 
         Their inner products approximate the kernel, exactly so where a landmark is one of the two.
@@ -231,16 +239,17 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _features(
         self,
-        X: Any,
+        X: Matrix,
         weights: Floats,
-        moments: Moments,
         rows: Integers,
         merged: Floats,
         m: int,
         rng: np.random.Generator,
     ) -> Features:
-        """Give each distinct row m features."""
-        if isinstance(self.transformer, str) and self.transformer == "precomputed":
+        """Give each distinct row m features, or as many as its kernel has."""
+        moments = Moments.of(X, weights)
+        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
+        if self.transformer == "precomputed":
             if X.shape[1] != m:
                 raise ValueError(
                     f"transformer='precomputed' takes X as the features, one for each of the "
@@ -248,40 +257,23 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                     f"n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
                 )
             return Features(to_dense(X[rows]), np.zeros(len(rows)))
-        if isinstance(self.transformer, str) and self.transformer == "kernel":
-            features = kernel_features(X[rows], merged, m, self._kernel, rng)
-            if features.values.shape[1] < m:
-                raise ValueError(
-                    f"n_landmarks={m} but the kernel has numerical rank "
-                    f"{features.values.shape[1]} on these rows; pass fewer landmarks or a "
-                    "narrower kernel (a larger gamma)"
-                )
-            return features
-        Z = self._coordinates(X, weights, m)
-        if Z is not X:
-            moments = Moments.of(Z, weights)
-        directions = principal_directions(Z, weights, m - 1, moments)
+        if self.transformer == "kernel":
+            return kernel_features(X[rows], merged, m, self._kernel, rng)
+        if self.transformer != "pca":
+            X = self._coordinates(X, weights, m)
+            moments = Moments.of(X, weights)
+        directions = principal_directions(X, weights, m - 1, moments)
         if len(directions.spread) == m - 1:
-            features = simplex_features(Z, directions)
+            features = simplex_features(X, directions)
             return Features(features.values.take(rows, axis=0), features.left_out[rows])
-        spread = np.sqrt(moments.variance * Z.shape[1]) or 1.0
-        features = kernel_features(
-            Z[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
+        spread = np.sqrt(moments.variance * X.shape[1]) or 1.0
+        return kernel_features(
+            X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
         )
-        if features.values.shape[1] < m:
-            raise ValueError(
-                f"n_landmarks={m} but only {features.values.shape[1]} rows can be told apart in "
-                "floating-point numbers; pass fewer landmarks or rescale X"
-            )
-        return features
 
-    def _coordinates(self, X: Any, weights: Floats, m: int) -> Any:
+    def _coordinates(self, X: Matrix, weights: Floats, m: int) -> Matrix:
         """Return the coordinates of the rows that the transformer computes."""
-        if isinstance(self.transformer, str):
-            if self.transformer == "pca":
-                return X
-            from sklearn.manifold import Isomap
-
+        if self.transformer == "isomap":
             neighbours = min(5, X.shape[0] - 1)
             self.transformer_ = Isomap(n_neighbors=neighbours, n_components=max(1, m - 1))
         else:
@@ -302,26 +294,17 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return 1.0 / (d * variance) if variance > 0 else 1.0
         return None if self.gamma is None else as_positive(self.gamma, "gamma")
 
-    def _kernel(self, X: Any, Y: Any) -> Floats:
+    def _kernel(self, X: Matrix, Y: Matrix) -> Floats:
         """Return the kernel matrix between rows of X and of Y."""
         parameters = dict(self.kernel_params or {})
-        if callable(self.kernel):
-            return np.asarray(pairwise_kernels(X, Y, metric=self.kernel, **parameters))
-        if self.gamma_ is not None:
+        named = not callable(self.kernel)
+        if named and self.gamma_ is not None:
             parameters.setdefault("gamma", self.gamma_)
         return np.asarray(
-            pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **parameters)
+            pairwise_kernels(X, Y, metric=self.kernel, filter_params=named, **parameters)
         )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _residual_variance(left_out: Floats, weights: Floats) -> Floats:
-    """Return the relative variance that the features of each row leave out, at least _GUARD."""
-    mean = float(np.average(left_out, weights=weights))
-    if not mean > np.finfo(float).tiny:
-        return np.ones_like(left_out)
-    return left_out / mean + _GUARD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -48,10 +49,14 @@ _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
 # Accents and other signs beyond the thirty that Unicode's stream-safe text (UAX 15) has in a row.
 # Python sorts a run of accents in a time that grows with the square of its length.
 _SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
+# Cuts at white space where there is some, and drops nothing.
+_LINES = textwrap.TextWrapper(
+    LONGEST, drop_whitespace=False, break_on_hyphens=False, expand_tabs=False
+)
 
 
 class Language(NamedTuple):
-    """A language code for the splitter, and Snowball's name of the stemmer (None: no stemming)."""
+    """The language code for the splitter, and Snowball's name of the stemmer, None without one."""
 
     code: str
     stemmer: str | None
@@ -129,8 +134,7 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
     sentences = []
     for block in _BLANK.split(text):
         for marker, unit in _units(block):
-            pieces = [piece.strip() for piece in _pieces(unit, code, segment)]
-            pieces = [piece for piece in pieces if WORD.search(piece)]
+            pieces = [p.strip() for p in _pieces(unit, code, segment) if WORD.search(p)]
             if pieces:
                 sentences += [marker + pieces[0], *pieces[1:]]
     return sentences
@@ -138,8 +142,7 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
 
 def _units(block: str) -> list[tuple[str, str]]:
     """Cut a block without blank lines into (marker, text): entries, headings, paragraphs."""
-    lines = [line.strip() for line in block.split("\n")]
-    lines = [line for line in lines if line]
+    lines = [line.strip() for line in block.split("\n") if line.strip()]
     longest = max(map(len, lines), default=0)
     units: list[tuple[str, list[str]]] = []  # marker and lines of each
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
@@ -203,21 +206,11 @@ def _pieces(unit: str, code: str, segment: Callable[[str, str], list[str]]) -> I
     rest = ""
     for start in range(0, len(unit), LONGEST):
         window = rest + unit[start : start + LONGEST]
-        pieces = [part for piece in _mended(segment(code, window), code) for part in _cut(piece)]
+        whole = _mended(segment(code, window), code)
+        pieces = [part for piece in whole for part in _LINES.wrap(piece)]
         rest = pieces.pop()
         yield from pieces
     yield rest
-
-
-def _cut(piece: str) -> Iterator[str]:
-    """Cut a piece into parts of at most LONGEST characters, at white space where there is some."""
-    while len(piece) > LONGEST:
-        head = piece[:LONGEST]
-        parts = head.rsplit(maxsplit=1)
-        end = len(parts[0]) if len(parts) == 2 else LONGEST
-        yield head[:end]
-        piece = piece[end:]
-    yield piece
 
 
 def _mended(pieces: list[str], code: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Booleans, Floats, Integers, Matrix
 from zonodpp.apps.landmark_features import kernel_features
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.svd import leading_directions
@@ -22,21 +22,20 @@ class ItemFeatures(NamedTuple):
     """k features for each item, and rows that say how alike items are."""
 
     features: Floats
-    rows: Any
+    rows: Matrix
     spread: float | None  # of distances; None: similarity is the cosine
 
 
-def item_features(rows: Any, k: int) -> ItemFeatures:
+def item_features(rows: Matrix, k: int) -> ItemFeatures:
     """Give each item k features of unit spread."""
     n, d = rows.shape
     unit = unit_rows(rows)
-    if d >= k:
-        vectors, values = leading_directions(unit.T, k)  # of the transpose: left singular vectors
-        if len(values) >= k and values[k - 1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
+    if min(n, d) >= k:
+        vectors, values = leading_directions(unit.T, k)
+        if values[k - 1] > 8 * max(n, d) * np.finfo(float).eps * values[0]:
             return ItemFeatures(vectors[:, :k], unit, None)
     dense = to_dense(rows)
-    size = float(np.abs(dense).max()) or 1.0
-    dense = dense / size
+    dense = dense / (float(np.abs(dense).max()) or 1.0)
     spread = float(np.sqrt(dense.var(axis=0).sum())) or 1.0
     lifted = kernel_features(
         dense,
@@ -55,7 +54,7 @@ def item_features(rows: Any, k: int) -> ItemFeatures:
 
 
 def target_of(
-    V: Floats, worth: Floats, diversity: float, usable: Any, include: Integers
+    V: Floats, worth: Floats, diversity: float, usable: Booleans, include: Integers
 ) -> ProjectionDPP:
     """Make the projection DPP of V with rows scaled by relevance ** (1 / diversity)."""
     n, k = V.shape

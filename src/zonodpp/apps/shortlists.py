@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Booleans, Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps.shortlist_law import ItemFeatures, item_features, target_of
 from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe, one_of
 from zonodpp.features.quality import as_quality
@@ -49,7 +47,7 @@ class Shortlist:
 
     indices: Integers
     relevance: Floats
-    labels: list[Any]
+    labels: list[Hashable]
     log_prob: float
     diversity: float
 
@@ -78,16 +76,16 @@ class Shortlist:
 
 def shortlist(
     relevance: ArrayLike,
-    features: Any,
+    features: MatrixLike,
     k: int,
     *,
     diversity: float = 1.0,
-    include: ArrayLike = (),
-    exclude: ArrayLike = (),
-    labels: Sequence[Any] | None = None,
+    include: ItemsLike = (),
+    exclude: ItemsLike = (),
+    labels: Sequence[Hashable] | None = None,
     answer: str = "draw",
     n_draws: int = 1,
-    rng: Any = None,
+    rng: SeedLike = None,
 ) -> Shortlist:
     """Pick k items that are relevant and differ from each other.
 
@@ -152,7 +150,7 @@ def shortlist(
         ranks = np.where(usable, worth, -1.0)
         ranks[condition.include] = np.inf
         chosen, log_prob = np.argsort(-ranks, kind="stable")[:k], 0.0
-        similar = None
+        similar = ItemFeatures(np.zeros((n, 0)), unit_rows(rows), None)
     else:
         similar = item_features(rows, k)
         target = target_of(similar.features, worth, diversity, usable, condition.include)
@@ -171,11 +169,11 @@ def shortlist(
         worth[chosen],
         [i if labels is None else labels[i] for i in chosen.tolist()],
         min(log_prob, 0.0),
-        _dissimilarity(rows, chosen, k, similar),
+        _dissimilarity(similar.rows, chosen, similar.spread),
     )
 
 
-def _as_diversity(diversity: Any) -> float:
+def _as_diversity(diversity: float) -> float:
     try:
         value = float(diversity)
     except (TypeError, ValueError):
@@ -185,7 +183,7 @@ def _as_diversity(diversity: Any) -> float:
     return value
 
 
-def _usable(worth: Floats, condition: Condition, k: int) -> Any:
+def _usable(worth: Floats, condition: Condition, k: int) -> Booleans:
     """Tell which items may be picked; raise if they are too few, or too many have to be."""
     if condition.include.size > k:
         raise ValueError(
@@ -203,16 +201,10 @@ def _usable(worth: Floats, condition: Condition, k: int) -> Any:
     return usable
 
 
-def _dissimilarity(rows: Any, chosen: Integers, k: int, similar: ItemFeatures | None) -> float:
+def _dissimilarity(rows: Matrix, chosen: Integers, spread: float | None) -> float:
     """One minus the mean similarity of two of the chosen items."""
-    if k == 1:
+    if len(chosen) == 1:
         return 1.0
-    if similar is None:
-        similar = ItemFeatures(np.zeros((0, 0)), unit_rows(rows), None)
-    every = similar.rows.tocsr() if sp.issparse(similar.rows) else similar.rows
-    few = to_dense(every[chosen])
-    if similar.spread is None:
-        alike = few @ few.T
-    else:
-        alike = np.exp(-cdist(few, few) / similar.spread)
-    return float(np.clip(1.0 - alike[np.triu_indices(k, 1)].mean(), 0.0, 2.0))
+    few = to_dense((rows if isinstance(rows, np.ndarray) else rows.tocsr())[chosen])
+    alike = few @ few.T if spread is None else np.exp(-cdist(few, few) / spread)
+    return float(np.clip(1.0 - alike[np.triu_indices(len(few), 1)].mean(), 0.0, 2.0))

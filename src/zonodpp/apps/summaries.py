@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike, Subsets
 from zonodpp.apps import text as texts
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences, words
@@ -75,12 +75,12 @@ def summarize(
     sentences: int = 11,
     *,
     query: str | None = None,
-    features: Any = "auto",
+    features: str | MatrixLike = "auto",
     answer: str = "mbr",
     draws: int | None = None,
     method: str = "auto",
     language: str | None = None,
-    rng: Any = None,
+    rng: SeedLike = None,
 ) -> Summary:
     """Summarise a text by sentences of its own, drawn from a projection DPP.
 
@@ -139,12 +139,11 @@ def summarize(
     if query is not None and not words(query):
         raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
     everything = _as_sentences(text, language)
-    if k >= len(everything):
-        return _whole(everything, range(len(everything)))
     candidates = _first_occurrences(everything)
     if k >= len(candidates):
         repeats = np.setdiff1d(np.arange(len(everything)), candidates)[: k - len(candidates)]
-        return _whole(everything, np.sort(np.append(candidates, repeats)).tolist())
+        indices = np.sort(np.append(candidates, repeats)).tolist()
+        return Summary([everything[i] for i in indices], indices, [1.0] * len(indices), everything)
 
     [generator] = spawn(rng, purpose="summary")
     if isinstance(features, str):
@@ -157,17 +156,16 @@ def summarize(
     target = ProjectionDPP.from_features(Q, weights=weights)
 
     if draws is None:
-        independent = method in ("auto", "exact")
-        draws = int(np.clip(_WORK / k**3, 30, _DRAWS))
-        draws = 1 if answer == "draw" and independent else draws
+        one_is_enough = answer == "draw" and method in ("auto", "exact")
+        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
     samples = sample(target, draws, method=method, rng=generator, progress=False)
+    chosen: Subsets | Integers
     value = None
     if answer == "mbr":
         tokens = [words(everything[i]) for i in candidates]
         chosen, value, _ = minimum_bayes_risk(tokens, samples.subsets)
     else:
-        found = samples.best() if answer == "best" else samples.subsets[0, -1]
-        chosen = found.astype(np.int64)
+        chosen = samples.best() if answer == "best" else samples.subsets[0, -1]
     indices = candidates[chosen].tolist()
     return Summary(
         sentences=[everything[i] for i in indices],
@@ -190,20 +188,17 @@ def _suitable(k: int, query: str | None) -> str:
     return "appendix" if k == len(texts.NAMES) else "spread"
 
 
-def _as_sentences(text: Any, language: str | None) -> list[str]:
+def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     if isinstance(text, str):
         return split_sentences(text, language)
-    sentences: list[Any] = []
-    strange = text if isinstance(text, bytes) or not isinstance(text, Iterable) else None
-    if strange is None:
-        sentences = list(text)
-        strange = next((entry for entry in sentences if not isinstance(entry, str)), None)
-    if strange is not None:
+    parts = list(text) if isinstance(text, Iterable) and not isinstance(text, bytes) else [text]
+    strange = [type(part).__name__ for part in parts if not isinstance(part, str)]
+    if strange:
         raise TypeError(
-            f"text must be a str or a sequence of sentences, got {type(strange).__name__}; decode "
-            "bytes and read files first"
+            f"text must be a str or a sequence of sentences, got {strange[0]}; decode bytes and "
+            "read files first"
         )
-    return [sentence.strip() for sentence in sentences if words(sentence)]
+    return [part.strip() for part in parts if words(part)]
 
 
 def _first_occurrences(sentences: list[str]) -> Integers:
@@ -212,15 +207,6 @@ def _first_occurrences(sentences: list[str]) -> Integers:
     for place, sentence in enumerate(sentences):
         seen.setdefault(tuple(words(sentence)), place)
     return np.array(list(seen.values()), dtype=np.int64)
-
-
-def _whole(everything: list[str], indices: Sequence[int]) -> Summary:
-    return Summary(
-        sentences=[everything[i] for i in indices],
-        indices=list(indices),
-        scores=[1.0] * len(indices),
-        all_sentences=everything,
-    )
 
 
 def _directions(
@@ -233,22 +219,23 @@ def _directions(
 ) -> Floats:
     """Return an orthonormal basis of the k features that the candidates are drawn by."""
 
-    def tf_idf() -> Any:
+    def tf_idf() -> sp.csr_array:
         return unit_rows(texts.tf_idf(texts.stems(everything, language)))[candidates]
 
     def noise() -> Floats:
         return rng.standard_normal((len(candidates), k))
 
     if kind == "lsa":
-        return texts.leading_directions(tf_idf(), k, [noise])
+        return texts.completed_directions(tf_idf(), k, [noise])
     positions = "first" if kind == "appendix" else "fifths"
     X = texts.appendix_features(everything, language, positions=positions)[candidates]
-    return _reduced(X, k, [lambda: texts.leading(tf_idf(), k), noise])
+    return _reduced(X, k, [lambda: texts.left_directions(tf_idf(), k), noise])
 
 
-def _given_directions(features: Any, everything: list[str], candidates: Integers, k: int) -> Floats:
-    X = as_matrix(features, "features")
-    X = to_dense(X)
+def _given_directions(
+    features: MatrixLike, everything: list[str], candidates: Integers, k: int
+) -> Floats:
+    X = to_dense(as_matrix(features, "features"))
     check_finite(X, "features")
     if len(X) != len(everything):
         raise ValueError(
@@ -263,10 +250,10 @@ def _given_directions(features: Any, everything: list[str], candidates: Integers
     return _reduced(X[candidates], k, [])
 
 
-def _reduced(X: Floats, k: int, fillers: Any) -> Floats:
+def _reduced(X: Floats, k: int, fillers: Sequence[texts.Filler]) -> Floats:
     """Return directions of k features as they are, or principal directions of more features."""
     fewer = k < X.shape[1]
     size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
     # The spread of a constant feature is only rounding error.
     useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    return texts.leading_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
+    return texts.completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Matrix
 from zonodpp.apps.sentences import read_language, words
 from zonodpp.arguments import one_of
-from zonodpp.linalg import svd
 from zonodpp.linalg.dense import to_dense, unit_rows
+from zonodpp.linalg.svd import leading_directions
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+Filler: TypeAlias = Callable[[], Matrix]
 
 NAMES = (
     "characters",
@@ -25,7 +30,6 @@ NAMES = (
     *(f"position {k}" for k in range(1, 6)),
 )
 POSITIONS = ("first", "fifths")
-
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 _NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
@@ -50,7 +54,7 @@ def stems(sentences: Sequence[str], language: str | None = None) -> list[list[st
     return [[known[word] for word in sentence] for sentence in found]
 
 
-def tf_idf(tokens: Sequence[Sequence[str]]) -> Any:
+def tf_idf(tokens: Sequence[Sequence[str]]) -> sp.csr_array:
     """Return tf-idf, sentences as documents, (n, vocabulary) sparse, rows of any length.
 
     The idf is scikit-learn's: log((1 + n) / (1 + df)) + 1.
@@ -133,12 +137,11 @@ def relevance(
     # Both hold tf * idf with scikit-learn's idf, which is 1 for words of all sentences.
     rarity = sp.diags_array(1.0 - 1.0 / vectorizer.idf_)
     unit, asked = unit_rows(frequencies @ rarity), unit_rows(asked @ rarity)
-    cosines: Floats = to_dense(unit @ asked.T).ravel()
-    return np.maximum(cosines, floor)
+    return np.maximum(to_dense(unit @ asked.T).ravel(), floor)
 
 
-def leading_directions(
-    X: Any, k: int, fillers: Sequence[Callable[[], Any]] = (), *, centred: bool = False
+def completed_directions(
+    X: Matrix, k: int, fillers: Sequence[Filler] = (), *, centred: bool = False
 ) -> Floats:
     """Return k orthonormal columns that span the leading directions of X, (n, k).
 
@@ -159,12 +162,12 @@ def leading_directions(
     Examples
     --------
     >>> import numpy as np
-    >>> from zonodpp.apps.text import leading_directions
-    >>> Q = leading_directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
+    >>> from zonodpp.apps.text import completed_directions
+    >>> Q = completed_directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
-    Q = leading(X - X.mean(axis=0) if centred else X, k)
+    Q = left_directions(X - X.mean(axis=0) if centred else X, k)
     for filler in fillers:
         if Q.shape[1] == k:
             break
@@ -172,21 +175,20 @@ def leading_directions(
         rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
-        more = leading(rest, k - Q.shape[1], least=_NEGLIGIBLE)
-        Q = np.linalg.qr(np.hstack([Q, more]))[0] if more.shape[1] else Q
+        Q = np.linalg.qr(np.hstack([Q, left_directions(rest, k - Q.shape[1], _NEGLIGIBLE)]))[0]
     if Q.shape[1] < k:
         raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions were asked for")
     return Q
 
 
-def leading(X: Any, k: int, least: float = 0.0) -> Floats:
+def left_directions(X: Matrix, k: int, least: float = 0.0) -> Floats:
     """Return leading left singular vectors, as many as X has up to k."""
-    U, values = svd.leading_directions(X.T, k)  # of the transpose: left singular vectors
+    vectors, values = leading_directions(X.T, k)
     kept = values[:k] > max(_NEGLIGIBLE * values.max(initial=0.0), least)
-    return np.ascontiguousarray(U[:, :k][:, kept])
+    return np.ascontiguousarray(vectors[:, :k][:, kept])
 
 
-def _vectorizer() -> Any:
+def _vectorizer() -> TfidfVectorizer:
     """Return scikit-learn's tf-idf for sentences that are split into words already."""
     text = optional("sklearn.feature_extraction.text", "text", "a summary")
     return text.TfidfVectorizer(analyzer=list, norm=None)
