@@ -96,14 +96,12 @@ def check_finite(matrix: Matrix, name: str) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    where = np.argwhere(bad)[0]
-    if not isinstance(matrix, np.ndarray):
-        coo = matrix.tocoo()
-        where = np.array([coo.row[where[0]], coo.col[where[0]]])
-    raise NonFiniteError(name, int(bad.sum()), tuple(int(i) for i in where))
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        place = bad[0]
+        if not isinstance(matrix, np.ndarray):
+            place = np.array([index[place[0]] for index in matrix.tocoo().coords])
+        raise NonFiniteError(name, len(bad), tuple(place.tolist()))
 
 
 def as_scores(values: ArrayLike, n: int, name: str, hint: str = "") -> Floats:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from zonodpp._types import Floats, MatrixLike, SeedLike
-from zonodpp.arguments import as_count, spawn
+from zonodpp.arguments import spawn
 from zonodpp.features.repair import as_kernel
-from zonodpp.features.similarity import KernelLike, bandwidth, block_function, finite_rows
+from zonodpp.features.similarity import KernelLike, finite_rows, kernel_function
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 
 _DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
@@ -57,7 +55,7 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    return _factor(X, rank, kernel, gamma, tol, lambda left: int(np.argmax(left)))
+    return partial_factor(_kernel_columns(X, kernel, gamma), rank, tol, np.argmax)
 
 
 def rp_cholesky(
@@ -96,21 +94,7 @@ def rp_cholesky(
     def draw(left: Floats) -> int:
         return int(generator.choice(left.size, p=left / left.sum()))
 
-    return _factor(X, rank, kernel, gamma, tol, draw)
-
-
-def _factor(
-    X: MatrixLike,
-    rank: int | None,
-    kernel: KernelLike,
-    gamma: float | None,
-    tol: float,
-    choose: Callable[[Floats], int],
-) -> Floats:
-    columns = _kernel_columns(X, kernel, gamma)
-    n = columns.diagonal.size
-    rank = n if rank is None else min(as_count(rank, "rank", 1), n)
-    return partial_factor(columns, rank, tol, choose)
+    return partial_factor(_kernel_columns(X, kernel, gamma), rank, tol, draw)
 
 
 def _kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
@@ -119,7 +103,7 @@ def _kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> K
         K, precision = as_kernel(X)
         return KernelColumns(np.diagonal(K), lambda j: K[:, j], precision)
     rows = finite_rows(X)
-    block = block_function(kernel, bandwidth(rows, kernel, gamma))
+    block = kernel_function(rows, kernel, gamma)
     n = rows.shape[0]
     diagonal, precision = np.empty(n), float(np.finfo(float).eps)
     for start in range(0, n, _DIAGONAL_BLOCK):

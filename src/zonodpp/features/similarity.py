@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from zonodpp._types import Floats, Matrix, MatrixLike
 from zonodpp.arguments import as_matrix, as_positive, check_finite
 from zonodpp.linalg.dense import largest_entries, to_dense, unit_rows
 
-KernelFunction = Callable[[Any, Any], ArrayLike]
-KernelLike = str | KernelFunction
-BlockFunction = Callable[[Matrix, Matrix], Floats]
+KernelLike = str | Callable[[Any, Any], ArrayLike]
+KernelFunction = Callable[[Matrix, Matrix], Floats]
 _MEDIAN_ROWS = 1000  # pairs of so many rows are enough for a median
 
 
@@ -57,7 +57,7 @@ def similarity(
         raise ValueError(
             f"X and Y must have the same features, got {rows.shape[1]} and {others.shape[1]}"
         )
-    return block_function(kernel, bandwidth(rows, kernel, gamma))(rows, others)
+    return kernel_function(rows, kernel, gamma)(rows, others)
 
 
 def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
@@ -114,20 +114,20 @@ def finite_rows(X: MatrixLike, name: str = "X") -> Matrix:
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()
 
 
-def bandwidth(X: Matrix, kernel: KernelLike, gamma: float | None) -> float | None:
-    """Return the gamma to use: the one given, or the median heuristic for kernels that need one."""
+def kernel_function(X: Matrix, kernel: KernelLike, gamma: float | None) -> KernelFunction:
+    """Return the function from two arrays of rows to the block of the kernel.
+
+    Where gamma is needed and not given, it is that of `median_gamma` for X.
+    """
     if gamma is not None:
-        return as_positive(gamma, "gamma")
-    return median_gamma(X, kernel=str(kernel)) if kernel in ("rbf", "laplacian") else None
-
-
-def block_function(kernel: KernelLike, gamma: float | None) -> BlockFunction:
-    """Return the function from two arrays of rows to the block of the kernel."""
+        gamma = as_positive(gamma, "gamma")
     if callable(kernel):
-        return lambda X, Y: _checked_block(kernel, X, Y)
+        return partial(_checked_block, kernel)
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be a name or a function of two arrays, got {kernel!r}")
-    return lambda X, Y: _named_block(kernel, gamma, X, Y)
+    if gamma is None and kernel in ("rbf", "laplacian"):
+        gamma = median_gamma(X, kernel=kernel)
+    return partial(_named_block, kernel, gamma)
 
 
 def _named_block(kernel: str, gamma: float | None, X: Matrix, Y: Matrix) -> Floats:
@@ -147,12 +147,13 @@ def _named_block(kernel: str, gamma: float | None, X: Matrix, Y: Matrix) -> Floa
     return np.asarray(found, dtype=np.float64)
 
 
-def _checked_block(kernel: KernelFunction, X: Matrix, Y: Matrix) -> Floats:
+def _checked_block(kernel: Callable[[Any, Any], ArrayLike], X: Matrix, Y: Matrix) -> Floats:
     block = np.asarray(kernel(X, Y))
-    if block.shape != (X.shape[0], Y.shape[0]):
+    expected = (X.shape[0], Y.shape[0])
+    if block.shape != expected:
         raise ValueError(
-            f"kernel(X, Y) must return an array of shape {(X.shape[0], Y.shape[0])}, one entry "
-            f"for each pair of rows, got {block.shape}"
+            f"kernel(X, Y) must return an array of shape {expected}, one entry for each pair of "
+            f"rows, got {block.shape}"
         )
     check_finite(block, "kernel(X, Y)")
     return block

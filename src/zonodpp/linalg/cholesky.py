@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 from scipy.linalg import lapack
 
 from zonodpp._types import Floats
+from zonodpp.arguments import as_count
 from zonodpp.linalg.kernel import NotPositiveError
 
 _EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
@@ -36,7 +37,7 @@ class KernelColumns(NamedTuple):
 
 
 def partial_factor(
-    kernel: KernelColumns, rank: int, tol: float, choose: Callable[[Floats], int]
+    kernel: KernelColumns, rank: int | None, tol: float, choose: Callable[[Floats], SupportsIndex]
 ) -> Floats:
     """Return G of at most ``rank`` columns with G G' close to the kernel.
 
@@ -47,6 +48,7 @@ def partial_factor(
     different size do no harm.
     """
     n = kernel.diagonal.size
+    rank = n if rank is None else min(as_count(rank, "rank", 1), n)
     if (kernel.diagonal < 0).any():
         raise _not_positive(kernel)
     root = np.sqrt(kernel.diagonal)
@@ -64,7 +66,7 @@ def partial_factor(
         left = share * (np.minimum(root, top) / top) ** 2
         if tol > 0 and left.sum() * (top / largest) ** 2 <= tol * trace:
             break
-        j = choose(left)
+        j = int(choose(left))
         if t == len(F):
             F = np.vstack([F, np.empty((min(t, rank - t), n))])
         F[t] = kernel.column(j) / safe / safe[j] - F[:t, j] @ F[:t]

@@ -20,11 +20,8 @@ def to_dense(X: Matrix) -> Floats:
 
 def column_chunks(A: Matrix, scale: Floats | None = None) -> Iterator[tuple[slice, Floats]]:
     """Yield the columns s_j a_j a block at a time, as dense arrays."""
-    width = min(_WIDTH, max(1, _ENTRIES // A.shape[0]))
-    for start in range(0, A.shape[1], width):
-        span = slice(start, min(start + width, A.shape[1]))
-        chunk = to_dense(A[:, span])
-        yield span, chunk if scale is None else chunk * scale[span]
+    for span, rows in row_chunks(A.T, min(_WIDTH, max(1, _ENTRIES // A.shape[0]))):
+        yield span, rows.T if scale is None else rows.T * scale[span]
 
 
 def row_chunks(X: Matrix, length: int | None = None) -> Iterator[tuple[slice, Floats]]:

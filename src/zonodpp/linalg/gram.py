@@ -85,10 +85,8 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
             for _, chunk in column_chunks(A, scale):
                 G += chunk @ chunk.T
         norms = np.sqrt(np.diagonal(G))
-    if not np.all(np.isfinite(norms)):
+    if not np.all(np.isfinite(norms) & (norms > _LEAST_NORM)):
         check_finite(A, "A")
-        return None
-    if not np.all(norms > _LEAST_NORM):
         return None
     G /= norms[:, None]
     G /= norms

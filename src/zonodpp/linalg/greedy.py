@@ -111,7 +111,7 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
         most = min(most, m)
     span = Span(np.zeros((0, m)), np.zeros((0, 0)))
     share = np.einsum("ij,ij->i", items.unit, items.unit)
-    sound = share + items.noise
+    sound = share + items.noise  # the last values that were computed to all digits
     free = np.isfinite(items.log_scale)
     picks: list[int] = []
     while len(picks) < most:

@@ -9,7 +9,7 @@ import numpy as np
 
 from zonodpp._types import Floats
 from zonodpp.arguments import as_matrix, check_finite, is_dataframe
-from zonodpp.linalg.dense import to_dense
+from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
 _ROWS = 512  # compared with columns at a time, so that no second n x n array is made
@@ -37,10 +37,9 @@ def read_kernel(kernel: Any, name: str, otherwise: str) -> Kernel:
             f"{name} is a kernel, n x n, got {matrix.shape[0]} x {matrix.shape[1]}; {otherwise}"
         )
     check_finite(matrix, name)
-    size = max(float(matrix.max()), -float(matrix.min()))
+    size = float(largest_entries(matrix, axis=0).max())
     asymmetry = max(
-        float(np.abs(matrix[start : start + _ROWS] - matrix[:, start : start + _ROWS].T).max())
-        for start in range(0, len(matrix), _ROWS)
+        float(np.abs(rows - matrix[:, span].T).max()) for span, rows in row_chunks(matrix, _ROWS)
     )
     if asymmetry > _ASYMMETRY * size:
         raise ValueError(

@@ -24,7 +24,6 @@ def triangle(blocks: Iterable[Floats]) -> Floats:
     return np.asarray(R)
 
 
-def numerical_rank(singular: NDArray[np.floating], largest: float | None = None) -> int:
+def numerical_rank(singular: NDArray[np.floating]) -> int:
     """Count the singular values, in descending order, that are more than rounding errors."""
-    top = singular[0] if largest is None else largest
-    return int(np.sum(singular > 8 * len(singular) * _EPS * top))
+    return int(np.sum(singular > 8 * len(singular) * _EPS * singular[0]))
