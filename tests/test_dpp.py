@@ -451,6 +451,20 @@ def exact_weights(Phi, sets):
     return np.array([float(w / sum(weights)) for w in weights])
 
 
+@pytest.mark.parametrize("orders", [10, 60, 140])
+def test_items_of_very_different_size_keep_every_eigenvalue(orders):
+    """L = D C D with C well conditioned: det L = det C * prod D^2, whatever the order of items."""
+    rng = np.random.default_rng(orders)
+    X = rng.normal(size=(40, 60))
+    C = X @ X.T / 60
+    logs = rng.uniform(-orders, orders, 40) * np.log(10)
+    sizes = np.exp(logs)
+    target = DPP(L=C * sizes * sizes[:, None])
+    assert target.r == 40
+    expected = np.linalg.slogdet(C)[1] + 2 * logs.sum()
+    assert target.log_eigenvalues.sum() == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize("orders", [0, 40, 60, 200])
 class TestEigenvaluesFarApart:
     """Eigenvalues of L over many orders of magnitude, in no special position."""

@@ -15,17 +15,13 @@ from zonodpp.linalg.kernel import NotPositiveError
 _EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
 
 
-def pivoted_factor(L: Floats, eps: float, lengths: Floats) -> Floats:
-    """Return G with L = G G' to relative precision ``eps``, with as few columns as that takes.
-
-    What counts as zero is judged on the scale of L_ij / (lengths_i lengths_j).
-    """
-    n = len(L)
-    unit = L / lengths / lengths[:, None]
-    lower, pivots, rank, _ = lapack.dpstrf(unit.T, tol=n * eps, lower=1, overwrite_a=1)
-    G = np.empty((n, rank))
+def pivoted_factor(L: Floats, eps: float) -> Floats:
+    """Return G with L = G G' to relative precision ``eps``, with as few columns as that takes."""
+    tolerance = len(L) * eps * float(np.diagonal(L).max())
+    lower, pivots, rank, _ = lapack.dpstrf(L.T, tol=tolerance, lower=1)  # L = L' is not copied
+    G = np.empty((len(L), rank))
     G[pivots - 1] = np.tril(lower[:, :rank])
-    return G * lengths[:, None]
+    return G
 
 
 class KernelColumns(NamedTuple):

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
-from zonodpp.linalg.cholesky import pivoted_factor
+from zonodpp.linalg.cholesky import KernelColumns, partial_factor, pivoted_factor
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
 from zonodpp.linalg.gram import factorise_by_cholesky
 from zonodpp.linalg.kernel import rounding_of_eigenvalues
@@ -105,15 +105,23 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
     diagonal = np.diagonal(L)
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     if diagonal.min() >= 0 and diagonal.max() > 0:
-        graded = lengths[diagonal > 0].max() > _GRADED**0.5 * lengths[diagonal > 0].min()
-        scale = lengths if graded else np.full(n, lengths[diagonal > 0].max())
-        factor = pivoted_factor(L, eps, scale)
+        graded = diagonal.max() > _GRADED * diagonal[diagonal > 0].min()
+        factor = _graded_factor(L, eps) if graded else pivoted_factor(L, eps)
         cheaper = graded or factor.shape[1] <= _LOW_RANK * n
         if cheaper and _is_close(L, factor, lengths, 1e3 * n * eps):
             return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)
     kept = values > rounding_of_eigenvalues(values, "L", n * eps)
     return Spectrum(vectors[:, kept][:, ::-1], np.log(values[kept][::-1]))
+
+
+def _graded_factor(L: Floats, eps: float) -> Floats:
+    """Return the Cholesky factor with largest pivots first: its columns are graded as L is."""
+    try:
+        kernel = KernelColumns(np.diagonal(L), lambda j: L[j], eps)
+        return partial_factor(kernel, None, 0.0, np.argmax)
+    except ValueError:  # an entry is larger than the diagonal allows: eigenvalues tell by how much
+        return np.zeros((len(L), 1))
 
 
 def _is_close(L: Floats, factor: Floats, lengths: Floats, tolerance: float) -> bool:
