@@ -12,8 +12,7 @@ from law import assert_law, enumerate_law
 
 from zonodpp import ProjectionDPP, sample
 from zonodpp.targets import network, spanning_trees
-from zonodpp.targets.blocks import link_nodes
-from zonodpp.targets.dissection import dissect
+from zonodpp.targets.elimination import halve_edges
 from zonodpp.targets.network import Network
 
 RANGES = (1, 12, 150, 300)  # weights from 10^-x to 10^x
@@ -61,15 +60,13 @@ def random_graph(seed, orders, nodes=14, edges=22):
     return ProjectionDPP.from_graph(graph, weight="w")
 
 
-@pytest.fixture(params=["as it is", "in many parts"])
-def parts(request, monkeypatch):
-    """Graphs of any size are eliminated; small ones are one part, or many."""
+@pytest.fixture
+def no_dense_matrices(monkeypatch):
+    """Graphs of any size are eliminated."""
     monkeypatch.setattr(spanning_trees, "DENSE_GRAPH", 1)
-    if request.param == "in many parts":
-        monkeypatch.setattr("zonodpp.targets.dissection.LEAF", 2)
 
 
-@pytest.mark.usefixtures("parts")
+@pytest.mark.usefixtures("no_dense_matrices")
 @pytest.mark.parametrize("orders", RANGES)
 @pytest.mark.parametrize("seed", range(3))
 def test_probabilities_keep_their_digits(seed, orders):
@@ -120,7 +117,7 @@ def test_coordinates_about_a_tree_are_exact(seed, orders):
     assert 2 * where.log_factor + where.gram.logdet == pytest.approx(logs, rel=1e-12, abs=1e-9)
 
 
-@pytest.mark.usefixtures("parts")
+@pytest.mark.usefixtures("no_dense_matrices")
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("name", graphs())
 def test_small_graphs_have_the_dense_probabilities(name, weight, monkeypatch):
@@ -188,24 +185,39 @@ def test_resistances_are_those_of_networkx():
         nx.barbell_graph(30, 40),
     ],
 )
-def test_separators_separate(graph):
+def test_boundaries_are_the_nodes_shared_with_other_edges(graph):
     target = ProjectionDPP.from_graph(graph)
     nodes, tail, head = target.graph[:3]
-    indptr, neighbour, _ = link_nodes(nodes, tail, head)
-    top = np.array([0, 7])
-    parts = dissect(indptr, neighbour, top)
-    assert sorted(parts.nodes) == list(range(nodes))
-    assert set(parts.nodes[parts.first[0] : parts.last[0]]) == set(top)
-    parent = np.full(parts.first.size, -1)
-    for t, children in enumerate(parts.children):
-        assert all(c > t for c in children if c >= 0)
-        parent[children[children >= 0]] = t
-    for u, v in zip(parts.owner[tail], parts.owner[head], strict=True):
-        low, high = min(u, v), max(u, v)  # one is the other or above it
-        while high > low:
-            high = parent[high]
-        assert high == low
+    top = [0, 7]
+    degree = np.bincount(np.concatenate([tail, head]), minlength=nodes)
+    degree[top] += 1
+    order, second, start, boundary = halve_edges(tail.copy(), head.copy(), degree)
+    np.testing.assert_array_equal(np.sort(order), np.arange(target.n))
+    pending = [(0, order)]
+    while pending:
+        t, edges = pending.pop()
+        found = boundary[start[t] : start[t + 1]]
+        inside = np.union1d(tail[edges], head[edges])
+        others = np.setdiff1d(order, edges)
+        outside = np.concatenate([tail[others], head[others], top])
+        expected = np.intersect1d(inside, outside) if edges.size > 1 else inside
+        np.testing.assert_array_equal(np.sort(found), expected)
+        assert (second[t] > 0) == (edges.size > 1)
+        if edges.size > 1:
+            middle = edges.size // 2
+            pending += [(t + 1, edges[:middle]), (second[t], edges[middle:])]
     np.testing.assert_allclose(target.marginals().sum(), target.r)
+
+
+def test_a_dense_graph_with_weights_that_lie_far_apart():
+    """Halves of a complete graph touch few nodes, so that its elimination is quick too."""
+    rng = np.random.default_rng(0)
+    upper = np.triu(10.0 ** rng.uniform(-12, 12, (90, 90)), 1)
+    target = ProjectionDPP.from_graph(sp.csr_array(upper + upper.T))
+    marginals = target.marginals()
+    assert marginals.sum() == pytest.approx(target.r, rel=1e-12)
+    likely = np.argsort(-marginals)[:: target.n // 20]
+    np.testing.assert_allclose(target.inclusion(likely[:, None]), marginals[likely], rtol=1e-9)
 
 
 @pytest.mark.parametrize("orders", RANGES)
@@ -230,7 +242,7 @@ def test_work_is_cut_so_that_an_interrupt_is_heard(monkeypatch):
     whole = target.marginals()
     monkeypatch.setattr(network, "BITE", 1e4)
     calls = []
-    outside = network.reduce_outside
-    monkeypatch.setattr(network, "reduce_outside", lambda *a: (calls.append(a[0]), outside(*a)))
+    reduce_sets = network.reduce_sets
+    monkeypatch.setattr(network, "reduce_sets", lambda *a: (calls.append(a), reduce_sets(*a))[1])
     np.testing.assert_array_equal(target.marginals(), whole)
-    assert len(calls) > 10
+    assert len(calls) > 20

@@ -5,49 +5,26 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import physical_memory
-from zonodpp.linalg.columns import frozen
-from zonodpp.targets.blocks import link_nodes
-from zonodpp.targets.conductances import (
-    WIDE,
+from zonodpp.targets.elimination import (
+    EdgeTree,
     eliminate,
-    inner_network,
-    keep,
-    reduce_inside,
-    reduce_outside,
+    halve_edges,
+    reduce_sets,
 )
-from zonodpp.targets.dissection import Dissection, dissect
 
 HUGE = 2.0**996  # weights beyond this are scaled down, so that sums of them do not overflow
 SMALLER = 2.0**-24  # factor by which they are scaled
-PACE = 2.5e9  # operations a second: 7e10 for a grid of 1,000 x 1,000 nodes took 28 s
+WIDE = 1e300  # ratio of weights from which on a conductance over a degree may underflow
+PACE = 2.5e9  # operations a second
 BITE = 2e8  # operations after which Python has control, so that Ctrl-C is heard
 LONG = 60.0  # seconds from which on work is announced by a warning
 TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
 FEW_EDGES = 64  # single edges up to which one elimination for them is cheaper than one for all
-NONE = np.empty(0, np.int64)
-
-
-class Elimination(NamedTuple):
-    """An elimination that is ready to run: parts of the graph, and pairs sorted by their parts."""
-
-    parts: Dissection
-    edges: Integers
-    ends: Integers
-    room: Integers
-    order: Integers
-    work: Floats  # operations that each part takes
-
-    def spans(self, first: int = 0) -> list[tuple[int, int]]:
-        """Cut the parts from the first on into runs of not too much work."""
-        cuts = np.flatnonzero(np.diff(np.cumsum(self.work[first:]) // BITE)) + 1 + first
-        ends = [first, *cuts.tolist(), self.work.size]
-        return list(itertools.pairwise(ends))
 
 
 class Network:
@@ -70,27 +47,23 @@ class Network:
         self.weights = weights * self.scale
         low, high = np.minimum(tail, head), np.maximum(tail, head)
         proper = np.flatnonzero(low != high)
-        pairs, place = np.unique(low[proper] * nodes + high[proper], return_inverse=True)
-        self.pair = np.full(tail.size, -1)
-        self.pair[proper] = place
-        self.low, self.high = np.divmod(pairs, nodes)
-        self.conductance: Floats = np.bincount(place, self.weights[proper], pairs.size).astype(
-            float
-        )
+        self.pairs, place = np.unique(low[proper] * nodes + high[proper], return_inverse=True)
+        self.pair_of = np.full(tail.size, -1)
+        self.pair_of[proper] = place
+        self.conductance: Floats = np.bincount(place, self.weights[proper]).astype(float)
 
     def marginals(self) -> Floats:
         """Probability of each edge: its weight over the effective conductance of its ends."""
-        plan = self._plan(self.low, self.high, NONE)
-        effective = self._effective(plan, self.conductance)
+        effective = self._effective(self.pairs, self.conductance)
         result = np.zeros(self.tail.size)
-        inside = self.pair >= 0
-        result[inside] = self.weights[inside] / effective[self.pair[inside]]
+        proper = self.pair_of >= 0
+        result[proper] = self.weights[proper] / effective[self.pair_of[proper]]
         return np.minimum(result, 1.0)
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
-        plan = self._plan(self.low, self.high, NONE)
-        _, log_sum = self._inside(plan, self.conductance, 0)
+        tree, store, log_sum = self._inside(self.pairs, self.conductance)
+        log_sum += eliminate(_square(tree, store), 0, self.wide)
         return log_sum - (self.nodes - 1) * math.log(self.scale)
 
     def inclusion(self, sets: Integers) -> Floats:
@@ -105,81 +78,68 @@ class Network:
         if k == 1 and len(sets) > FEW_EDGES:
             return self.marginals()[sets[:, 0]]
         result = np.zeros(len(sets))
+        place = np.empty(self.nodes, np.int64)
         step = max(1, TERMINALS // (2 * k))
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
-            top = np.unique(np.concatenate([self.tail[chunk].ravel(), self.head[chunk].ravel()]))
-            M = self._reduced(top)
-            for row, edges in enumerate(chunk):
-                ends = np.searchsorted(top, [self.tail[edges], self.head[edges]])
-                own, place = np.unique(ends, return_inverse=True)
-                small = keep(M, own, self.wide)
-                result[start + row] = self._share(small, place.reshape(2, k), self.weights[edges])
-        return result
-
-    def _share(self, M: Floats, ends: Integers, weights: Floats) -> float:
-        """Return the share in the weight of all trees of those that hold some edges."""
-        size = len(M)
-        part = np.arange(size)
-        for u, v in ends.T:
-            if part[u] == part[v]:
-                return 0.0
-            part[part == part[v]] = part[u]
-        names, part = np.unique(part, return_inverse=True)
-        contracted = np.zeros((names.size, names.size))
-        i, j = np.triu_indices(size, 1)
-        low, high = np.minimum(part[i], part[j]), np.maximum(part[i], part[j])
-        np.add.at(contracted, (low, high), M[i, j])
-        log_share = eliminate(contracted, names.size - 1, self.wide)
-        log_share -= eliminate(M.copy(), size - 1, self.wide)
-        return min(1.0, math.exp(log_share + float(np.log(weights).sum())))
+            touched = np.union1d(self.tail[chunk], self.head[chunk])
+            tree, store, _ = self._inside(self.pairs, self.conductance, touched)
+            place[tree.boundary[: tree.start[1]]] = np.arange(touched.size)
+            M = _square(tree, store)
+            log_total = eliminate(M.copy(), 0, self.wide)
+            for row, edges in enumerate(chunk, start):
+                ends = np.column_stack([place[self.tail[edges]], place[self.head[edges]]])
+                contracted = _contract(M, ends)
+                if contracted is not None:
+                    log_share = eliminate(contracted, 0, self.wide) - log_total
+                    result[row] = math.exp(log_share + float(np.log(self.weights[edges]).sum()))
+        return np.minimum(result, 1.0)
 
     def resistances(self, root: int) -> Floats:
         """Effective resistances between one node and all others, in units of the given weights."""
         others = np.delete(np.arange(self.nodes), root)
-        pairs = np.unique(
-            np.concatenate(
-                [
-                    self.low * self.nodes + self.high,
-                    np.minimum(others, root) * self.nodes + np.maximum(others, root),
-                ]
-            )
-        )
-        known = np.searchsorted(pairs, self.low * self.nodes + self.high)
+        to_root = np.minimum(others, root) * self.nodes + np.maximum(others, root)
+        pairs = np.union1d(self.pairs, to_root)
         weights = np.zeros(pairs.size)
-        weights[known] = self.conductance
+        weights[np.searchsorted(pairs, self.pairs)] = self.conductance
+        effective = self._effective(pairs, weights)[np.searchsorted(pairs, to_root)]
+        return np.insert(self.scale / effective, root, 0.0)
+
+    def _effective(self, pairs: Integers, weights: Floats) -> Floats:
+        """Return the effective conductances of all pairs."""
+        tree, store, _ = self._inside(pairs, weights)
+        store[: tree.room[1]] = 0.0  # nothing is outside of the whole graph
+        place = np.full(self.nodes, -1)
+        for span in _spans(tree):
+            reduce_sets(span, False, tree, store, place, self.wide)
+        effective = weights.copy()
+        effective[tree.order] += store[tree.room[:-1][tree.second == 0]]
+        return effective
+
+    def _inside(
+        self, pairs: Integers, weights: Floats, top: Integers | None = None
+    ) -> tuple[EdgeTree, Floats, float]:
+        """Reduce the network of some pairs to the nodes in ``top``; return the sum of log d."""
         low, high = np.divmod(pairs, self.nodes)
-        effective = self._effective(self._plan(low, high, np.array([root])), weights)
-        result = np.zeros(self.nodes)
-        touching = (low == root) | (high == root)
-        result[(low + high - root)[touching]] = self.scale / effective[touching]
-        return result
+        degree = np.bincount(np.concatenate([low, high]), minlength=self.nodes)
+        if top is not None:
+            degree[top] += 1  # as if more edges were there: then they stay in all boundaries
+        order, second, start, boundary = halve_edges(low, high, degree)
+        size = np.diff(start)
+        room = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])
+        tree = EdgeTree(order, second, start, boundary, room)
+        self._announce(tree)
+        store = np.empty(room[-1])
+        store[room[:-1][second == 0]] = weights[order]
+        place = np.full(self.nodes, -1)
+        log_sum = 0.0
+        for span in reversed(_spans(tree)):
+            log_sum += reduce_sets(span, True, tree, store, place, self.wide)
+        return tree, store, log_sum
 
-    def _reduced(self, top: Integers) -> Floats:
-        """Return the network that all other nodes leave on those in ``top``."""
-        plan = self._plan(self.low, self.high, top)
-        store, _ = self._inside(plan, self.conductance, 1)
-        place = np.empty(self.nodes, np.int64)
-        weights = self.conductance[plan.order]
-        M: Floats = inner_network(0, *plan[:3], weights, plan.room, store, place)
-        return M
-
-    def _plan(self, low: Integers, high: Integers, top: Integers) -> Elimination:
-        indptr, neighbour, _ = link_nodes(self.nodes, frozen(low, np.int64), frozen(high, np.int64))
-        parts = dissect(indptr, neighbour, top)
-        owner = np.maximum(parts.owner[low], parts.owner[high])
-        order = np.argsort(owner, kind="stable")
-        edges = np.searchsorted(owner[order], np.arange(parts.first.size + 1))
-        outer = np.diff(parts.start)
-        room = np.concatenate([[0], np.cumsum(outer**2)])
-        work = (parts.last - parts.first + outer).astype(float) ** 3
-        plan = Elimination(parts, edges, np.column_stack([low, high])[order], room, order, work)
-        self._announce(plan)
-        return plan
-
-    def _announce(self, plan: Elimination) -> None:
+    def _announce(self, tree: EdgeTree) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
-        size, seconds = 8 * int(plan.room[-1]), plan.work.sum() / PACE
+        size, seconds = 8 * int(tree.room[-1]), _work(tree).sum() / PACE
         way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
         memory = physical_memory()
         if size > memory:
@@ -194,24 +154,37 @@ class Network:
                 stacklevel=5,
             )
 
-    def _inside(self, plan: Elimination, weights: Floats, first: int) -> tuple[Floats, float]:
-        """Reduce all parts from the first on; return what they leave and the sum of log d."""
-        store = np.empty(plan.room[-1])
-        log_sum = 0.0
-        place = np.empty(self.nodes, np.int64)
-        weights = weights[plan.order]
-        for span in reversed(plan.spans(first)):
-            log_sum += reduce_inside(span, *plan[:3], weights, plan.room, store, place, self.wide)
-        return store, log_sum
 
-    def _effective(self, plan: Elimination, weights: Floats) -> Floats:
-        """Return the effective conductances of all pairs."""
-        store, _ = self._inside(plan, weights, 0)
-        result = np.empty(weights.size)
-        place = np.empty(self.nodes, np.int64)
-        weights = weights[plan.order]
-        for span in plan.spans():
-            reduce_outside(span, *plan[:3], weights, plan.room, store, place, self.wide, result)
-        effective = np.empty(weights.size)
-        effective[plan.order] = result
-        return effective
+def _work(tree: EdgeTree) -> Floats:
+    """Return about how many operations each set takes: the cube of the nodes of its halves."""
+    size = np.diff(tree.start)
+    halves = size[np.minimum(np.arange(size.size) + 1, size.size - 1)] + size[tree.second]
+    return np.where(tree.second > 0, halves.astype(float) ** 3, 1.0)
+
+
+def _spans(tree: EdgeTree) -> list[tuple[int, int]]:
+    """Cut the sets of edges into runs of not too much work."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(_work(tree)) // BITE)) + 1
+    return list(itertools.pairwise([0, *cuts.tolist(), tree.second.size]))
+
+
+def _square(tree: EdgeTree, store: Floats) -> Floats:
+    """Return the network that is left of the whole graph."""
+    size = int(tree.start[1])
+    M = np.zeros((size, size))
+    M[np.tril_indices(size, -1)] = store[: tree.room[1]]
+    return M
+
+
+def _contract(M: Floats, ends: Integers) -> Floats | None:
+    """Return the network in which the two ends of each edge are one node; None for a cycle."""
+    part = np.arange(len(M))
+    for u, v in ends:
+        if part[u] == part[v]:
+            return None
+        part[part == part[v]] = part[u]
+    names, part = np.unique(part, return_inverse=True)
+    contracted = np.zeros((names.size, names.size))
+    i, j = np.tril_indices(len(M), -1)
+    np.add.at(contracted, (np.maximum(part[i], part[j]), np.minimum(part[i], part[j])), M[i, j])
+    return contracted
