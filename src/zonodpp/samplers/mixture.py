@@ -39,7 +39,7 @@ class Mixture:
     cumulative: Floats  # (r, n): for each eigenvector, running sums of its squared entries
     sure: int
     chances: Floats  # of each eigenvector, (r,), for a DPP
-    taking: Floats  # `symmetric.taking_chances`, for a k-DPP; empty for a DPP
+    taking: Floats  # `symmetric_polynomials`, for a k-DPP; empty for a DPP
     width: int
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "proposals")

@@ -34,9 +34,7 @@ def blocks_of(graph: Graph) -> Blocks:
 
     A spanning tree of the graph is one of each block, and its weight is their product.
     """
-    indptr, neighbour, edge = link_nodes(
-        graph.nodes, frozen(graph.tail, np.int64), frozen(graph.head, np.int64)
-    )
+    indptr, neighbour, edge = link_nodes(graph.nodes, graph.tail.copy(), graph.head.copy())
     block, blocks = find_blocks(indptr, neighbour, edge, graph.tail.size)
     starts = np.array([0, graph.nodes])
     if blocks > 1:
@@ -47,11 +45,8 @@ def blocks_of(graph: Graph) -> Blocks:
             return_inverse=True,
         )
         starts = np.searchsorted(copies, np.arange(blocks + 1) * graph.nodes)
-        indptr, neighbour, edge = link_nodes(
-            copies.size,
-            frozen(ends[: kept.size], np.int64),
-            frozen(ends[kept.size :], np.int64),
-        )
+        ends = ends.astype(np.int64)
+        indptr, neighbour, edge = link_nodes(copies.size, ends[: kept.size], ends[kept.size :])
         edge = kept[edge]
     return Blocks(*(frozen(a, np.int32) for a in (starts, indptr, neighbour, edge)))
 

@@ -7,13 +7,13 @@ along it. An item that must not be in loses its weight.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp._types import Floats, Integers, ItemsLike, Matrix
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.targets.labels import Naming
 
@@ -48,7 +48,7 @@ def never_together(items: Integers, why: str) -> ImpossibleError:
     return ImpossibleError(f"no draw has the items {shown} (counted from 0) in it: {why}")
 
 
-def split_off(A: Any, W: Floats, include: Integers, scale: Floats | None) -> Any:
+def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> Matrix:
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
@@ -82,7 +82,7 @@ def _without_noise(left: Floats, before: Floats, r: int) -> Floats:
     return left
 
 
-def _split_off_sparse(A: Any, block: Floats, include: Integers) -> sp.csc_array:
+def _split_off_sparse(A: sp.sparray, block: Floats, include: Integers) -> sp.csc_array:
     """Eliminate the columns from all but as many rows, chosen by pivoting; those rows go."""
     r, s = block.shape
     _, _, order = scipy.linalg.qr(block.T, pivoting=True, mode="economic")

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
-from zonodpp._types import Floats
-from zonodpp.arguments import as_matrix
-from zonodpp.linalg import spectrum
+from zonodpp._types import Floats, MatrixLike
 from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.kernel import precision, read_kernel
+from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
-from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, read_spectrum
-from zonodpp.targets.symmetric import logistic, shift_to_size, size_law
-from zonodpp.targets.target import Arrays, Header
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
+from zonodpp.targets.symmetric import shift_to_size, size_law
 
 EPS = float(np.finfo(float).eps)
 
@@ -54,18 +51,17 @@ class DPP(SpectralTarget):
     array([[1, 1, 1, 3, 2]])
     """
 
-    def __init__(self, L: Any = None, *, K: Any = None) -> None:
+    def __init__(self, L: MatrixLike | None = None, *, K: MatrixLike | None = None) -> None:
         if (L is None) == (K is None):
             raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
         if L is not None:
-            matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-            self._set(spectrum.of_kernel(matrix, eps), labels)
+            self._set_kernel(L)
         else:
             matrix, eps, labels = read_kernel(K, "K", OTHERWISE)
             self._set(_of_correlation(matrix, eps), labels)
 
     @classmethod
-    def from_features(cls, Phi: Any) -> Self:
+    def from_features(cls, Phi: MatrixLike) -> Self:
         """Make the DPP with L = Phi Phi', items as rows; L is never formed.
 
         Parameters
@@ -81,22 +77,7 @@ class DPP(SpectralTarget):
         >>> DPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)))
         DPP(n=10000, rank 20, expected size 20)
         """
-        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
-        return cls._make(found, labels_of(Phi, "index"))
-
-    @classmethod
-    def _make(cls, found: Spectrum, labels: Any) -> Self:
-        target = cls.__new__(cls)
-        target._set(found, labels)
-        return target
-
-    @classmethod
-    def restored(cls, header: Header, arrays: Arrays) -> Self:
-        """Make the target that `stored` took apart, after checks of what a file may hold."""
-        return cls._make(read_spectrum(arrays), header["labels"])
-
-    def _with(self, found: Spectrum) -> Self:
-        return self._make(found, self.labels)
+        return cls._of_features(Phi)
 
     def __repr__(self) -> str:
         return f"DPP(n={self.n}, rank {self.r}, expected size {self.expected_size:.3g})"
@@ -104,7 +85,7 @@ class DPP(SpectralTarget):
     @cached_property
     def chances(self) -> Floats:
         """Eigenvalues of K, the chance of each eigenvector to take part: lambda / (1 + lambda)."""
-        return frozen(logistic(self.log_eigenvalues))
+        return frozen(expit(self.log_eigenvalues))
 
     @property
     def taking(self) -> Floats:
@@ -190,17 +171,6 @@ class DPP(SpectralTarget):
         rows = self.vectors[sets] * np.sqrt(self.chances)
         dets = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
         return np.asarray(np.clip(dets, 0.0, 1.0))[()]
-
-    def marginals(self) -> Floats:
-        """Exact probability of each item: the diagonal of K.
-
-        Examples
-        --------
-        >>> from zonodpp import DPP
-        >>> DPP(L=[[1.0, 0.0], [0.0, 3.0]]).marginals().round(12)
-        array([0.5 , 0.75])
-        """
-        return np.asarray((self.vectors**2) @ self.chances)
 
 
 def _of_correlation(K: Floats, eps: float) -> Spectrum:

@@ -211,7 +211,7 @@ def join(
         for k in range(tree.start[t], tree.start[t + 1]):
             place[tree.boundary[k]] = -1
     left = tree.start[kept + 1] - tree.start[kept]
-    log_sum = eliminate(M, left, wide)
+    log_sum: float = eliminate(M, left, wide)
     cell = 0
     for i in range(left):
         for j in range(i):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +11,11 @@ from scipy.sparse.csgraph import connected_components
 
 from zonodpp._types import Floats, Integers, Labels
 from zonodpp.linalg.columns import frozen
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+GraphLike: TypeAlias = "nx.Graph | sp.sparray"
 
 ROUNDING = 1e-12  # by which a symmetric matrix may be off
 
@@ -64,10 +68,8 @@ class EdgePairs(Sequence[tuple[int, int]]):
         return len(self._tail)
 
     def __getitem__(self, e: Any) -> Any:
-        tail, head = self._tail[e], self._head[e]
-        if isinstance(e, slice):
-            return list(zip(tail.tolist(), head.tolist(), strict=True))
-        return int(tail), int(head)
+        pairs = np.stack([self._tail[e], self._head[e]], axis=-1).tolist()
+        return [*map(tuple, pairs)] if isinstance(e, slice) else tuple(pairs)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self._tail.tolist(), self._head.tolist(), strict=True)
@@ -78,7 +80,7 @@ class EdgePairs(Sequence[tuple[int, int]]):
 
 
 def read_graph(
-    G: Any, weight: str | None, names: Labels | None = None
+    G: GraphLike, weight: str | None, names: Labels | None = None
 ) -> tuple[Graph, Floats | None, Labels]:
     """Read a networkx graph or a symmetric sparse matrix of edge weights.
 
@@ -90,14 +92,11 @@ def read_graph(
     """
     if weight is not None and not isinstance(weight, str):
         raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
-    labels: Labels
     if sp.issparse(G):
         graph, weights, labels = _read_adjacency(G, weight, names)
     elif hasattr(G, "edges") and hasattr(G, "is_directed"):
         if names is not None:
-            raise TypeError(
-                "names are for the nodes of a sparse matrix; a networkx graph has its own"
-            )
+            raise TypeError("names are for nodes of a sparse matrix; a networkx graph has its own")
         graph, weights, labels = _read_networkx(G, weight)
     else:
         raise TypeError(
@@ -123,60 +122,38 @@ def read_graph(
     return graph, weights, labels
 
 
-def _read_networkx(
-    G: Any, weight: str | None
-) -> tuple[Graph, Floats | None, list[tuple[Any, ...]]]:
+def _read_networkx(G: nx.Graph, weight: str | None) -> tuple[Graph, Floats | None, Labels]:
     if G.is_directed():
         raise ValueError("the graph is directed; pass G.to_undirected()")
     names = list(G.nodes)
     number = {node: i for i, node in enumerate(names)}
     keys = {"keys": True} if G.is_multigraph() else {}
-    labels: list[tuple[Any, ...]] = list(G.edges(**keys))
-    tail = np.fromiter(map(number.__getitem__, map(itemgetter(0), labels)), np.int64, len(labels))
-    head = np.fromiter(map(number.__getitem__, map(itemgetter(1), labels)), np.int64, len(labels))
+    labels = list(G.edges(**keys))
+    tail, head = (
+        frozen(np.fromiter((number[label[end]] for label in labels), np.int64), np.int64)
+        for end in (0, 1)
+    )
     weights = None
     if weight is not None:
-        values = [row[-1] for row in G.edges(data=weight, **keys)]
-        weights = _as_edge_weights(values, labels, weight)
-    graph = Graph(
-        len(names),
-        frozen(tail, np.int64),
-        frozen(head, np.int64),
-        names,
-        G.is_multigraph(),
-        weight,
-    )
-    return graph, weights, labels
+        values = (row[-1] for row in G.edges(data=weight, **keys))
+        pairs = zip(values, labels, strict=True)
+        weights = np.array([_as_number(value, label, weight) for value, label in pairs])
+    return Graph(len(names), tail, head, names, G.is_multigraph(), weight), weights, labels
 
 
-def _as_edge_weights(values: list[Any], labels: list[tuple[Any, ...]], weight: str) -> Floats:
-    """Turn edge attributes into numbers; text is refused, even text that looks like a number."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind in "biuf" and array.shape == (len(labels),):
-        return array.astype(np.float64)
-    result = np.empty(len(labels))
-    for e, value in enumerate(values):
-        if value is None:
-            raise ValueError(
-                f"edge {labels[e]} has no attribute {weight!r}; give every edge one, or pass "
-                "weight=None"
-            )
-        try:
-            if isinstance(value, str | bytes):
-                raise TypeError
-            result[e] = float(value)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"edge weights must be numbers; edge {labels[e]} has {weight}={value!r}"
-            ) from None
-    return result
+def _as_number(value: object, label: object, weight: str) -> float:
+    """Turn an edge attribute into a number; text is refused, even text that looks like one."""
+    if value is None:
+        raise ValueError(
+            f"edge {label} has no attribute {weight!r}; give every edge one, or pass weight=None"
+        )
+    if isinstance(value, SupportsFloat) and not isinstance(value, np.ndarray | np.complexfloating):
+        return float(value)
+    raise TypeError(f"edge weights must be numbers; edge {label} has {weight}={value!r}")
 
 
 def _read_adjacency(
-    G: Any, weight: str | None, names: Labels | None
+    G: sp.sparray, weight: str | None, names: Labels | None
 ) -> tuple[Graph, Floats | None, Labels]:
     if weight is not None:
         raise ValueError(

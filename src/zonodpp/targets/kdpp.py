@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from zonodpp._types import Floats
-from zonodpp.arguments import as_count, as_matrix
-from zonodpp.linalg import spectrum
+from zonodpp._types import Floats, Labels, MatrixLike
+from zonodpp.arguments import as_count
 from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
-from zonodpp.targets.labels import labels_of
-from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, as_rows, read_spectrum
-from zonodpp.targets.symmetric import (
-    log_symmetric,
-    logistic,
-    part_probabilities,
-    shift_to_size,
-    taking_chances,
-)
+from zonodpp.targets.spectral import SpectralTarget, read_spectrum
+from zonodpp.targets.symmetric import part_probabilities, shift_to_size, symmetric_polynomials
 from zonodpp.targets.target import Arrays, Header, Target
+
+Complexes = NDArray[np.complex128]
 
 
 class KDPP(SpectralTarget):
@@ -50,12 +44,11 @@ class KDPP(SpectralTarget):
 
     k: int
 
-    def __init__(self, L: Any, k: int) -> None:
-        matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-        self._set_k(spectrum.of_kernel(matrix, eps), labels, k)
+    def __init__(self, L: MatrixLike, k: int) -> None:
+        self._set_kernel(L, k=k)
 
     @classmethod
-    def from_features(cls, Phi: Any, k: int) -> Self:
+    def from_features(cls, Phi: MatrixLike, k: int) -> Self:
         """Make the k-DPP with L = Phi Phi', items as rows; L is never formed.
 
         Examples
@@ -65,17 +58,10 @@ class KDPP(SpectralTarget):
         >>> KDPP.from_features(np.random.default_rng(0).normal(size=(10_000, 20)), 5)
         KDPP(k=5, n=10000, rank 20)
         """
-        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
-        return cls._make(found, labels_of(Phi, "index"), k)
+        return cls._of_features(Phi, k=k)
 
-    @classmethod
-    def _make(cls, found: Spectrum, labels: Any, k: int) -> Self:
-        target = cls.__new__(cls)
-        target._set_k(found, labels, k)
-        return target
-
-    def _set_k(self, found: Spectrum, labels: Any, k: int) -> None:
-        k = as_count(k, "k", 1)
+    def _set(self, found: Spectrum, labels: Labels | None, **more: int) -> None:
+        k = as_count(more["k"], "k", 1)
         rank = found.vectors.shape[1]
         if k > rank:
             raise ValueError(
@@ -83,7 +69,7 @@ class KDPP(SpectralTarget):
                 f"more than {rank} items has determinant zero. Take k <= {rank}, or add a ridge "
                 "to the kernel, L + c * I"
             )
-        self._set(found, labels, k=k)
+        super()._set(found, labels, k=k)
 
     def _with(self, found: Spectrum) -> Self:
         rank, sure = found.vectors.shape[1], int(np.isposinf(found.logs).sum())
@@ -92,7 +78,7 @@ class KDPP(SpectralTarget):
                 f"draws have k = {self.k} items, but {sure} are sure and {rank} the most that the "
                 "condition allows; include or exclude fewer items"
             )
-        return self._make(found, self.labels, self.k)
+        return self._make(found, self.labels, k=self.k)
 
     @property
     def sizes(self) -> range:
@@ -116,7 +102,7 @@ class KDPP(SpectralTarget):
         found = read_spectrum(arrays)
         if np.isposinf(found.logs).sum() > header["k"]:
             raise ValueError(f"more items are sure than the {header['k']} of a draw")
-        return cls._make(found, header["labels"], header["k"])
+        return cls._make(found, header["labels"], k=header["k"])
 
     def size_law(self) -> Floats:
         """Probability of each size from 0 to r: one for k."""
@@ -133,10 +119,14 @@ class KDPP(SpectralTarget):
         return f"KDPP(k={self.k}, n={self.n}, rank {self.r})"
 
     @cached_property
+    def _symmetric(self) -> tuple[Floats, Floats]:
+        finite = self.log_eigenvalues[self._sure :][::-1]
+        return symmetric_polynomials(finite, self.k - self._sure)
+
+    @property
     def taking(self) -> Floats:
-        """Chances to take eigenvectors one after another; see `symmetric.taking_chances`."""
-        finite = np.ascontiguousarray(self.log_eigenvalues[self._sure :][::-1])
-        return frozen(taking_chances(finite, self.k - self._sure))
+        """Chances to take eigenvectors one by one; see `symmetric.symmetric_polynomials`."""
+        return frozen(self._symmetric[1])
 
     @cached_property
     def chances(self) -> Floats:
@@ -145,36 +135,7 @@ class KDPP(SpectralTarget):
         return frozen(np.concatenate([np.ones(self._sure), finite]))
 
     def _log_normaliser(self) -> float:
-        finite = np.ascontiguousarray(self.log_eigenvalues[self._sure :])
-        size = self.k - self._sure
-        return float(log_symmetric(finite, size)[size])
-
-    def log_prob(self, B: ArrayLike) -> Floats:
-        """Log probability of sets of k items, normalised; sets of another size have -inf.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from zonodpp import KDPP
-        >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
-        array([0.182, 0.273, 0.545])
-        """
-        rows = as_rows(self._naming.translate(B, "B"))
-        result = super().log_prob(rows)
-        sizes = np.sum(rows >= 0, axis=-1)
-        return np.where(sizes == self.k, result, -np.inf)[()]
-
-    def marginals(self) -> Floats:
-        """Exact probability of each item.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from zonodpp import KDPP
-        >>> KDPP(np.diag([1.0, 2.0, 3.0]), 2).marginals().round(3)
-        array([0.455, 0.727, 0.818])
-        """
-        return np.asarray((self.vectors**2) @ self.chances)
+        return float(self._symmetric[0][-1])
 
     def inclusion(self, S: ArrayLike) -> Floats:
         """Exact probability that all items of S are in the draw.
@@ -207,7 +168,7 @@ class KDPP(SpectralTarget):
         return np.asarray(np.clip(result, 0.0, 1.0).reshape(sets.shape[:-1]))[()]
 
     @cached_property
-    def _circle(self) -> tuple[Any, Any]:
+    def _circle(self) -> tuple[Complexes, Complexes]:
         """Weights of points z = rho exp(i theta), and the eigenvalues of K_z at each of them."""
         finite = self.log_eigenvalues[self._sure :]
         chances = np.ones(self.r)
@@ -216,7 +177,7 @@ class KDPP(SpectralTarget):
             if left == 0:
                 chances[self._sure :] = 0.0
             else:
-                chances[self._sure :] = logistic(finite + shift_to_size(finite, left))
+                chances[self._sure :] = expit(finite + shift_to_size(finite, left))
         spread = np.sqrt((chances * (1.0 - chances)).sum())
         # Sizes that differ by the number of points are taken for one another: the odds of sizes so
         # far from the mean are below 1e-30. An odd number leaves out z = -rho, where K_z may be

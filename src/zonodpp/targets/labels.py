@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from zonodpp._types import Integers, Labels
+from zonodpp._types import Integers, ItemsLike, Labels
 from zonodpp.arguments import as_items, is_dataframe
 
 SHOWN = 5  # labels or items quoted in a message
 
 
-def labels_of(table: Any, axis: str) -> Labels | None:
+def labels_of(table: object, axis: str) -> Labels | None:
     """Return the names that a DataFrame has for its "index" or its "columns", else None."""
     return list(getattr(table, axis)) if is_dataframe(table) else None
 
@@ -35,8 +35,9 @@ class Naming:
 
     def __init__(self, n: int, labels: Labels | None, *, edges: bool = False) -> None:
         self.n, self.labels, self.edges = n, labels, edges
+        self._known = () if labels is None else labels
 
-    def numbers(self, S: Any, name: str) -> Integers:
+    def numbers(self, S: ItemsLike, name: str) -> Integers:
         """Return item numbers for numbers, labels, or nested lists of either.
 
         An array of integers holds item numbers. In a list, an integer that is also the label of
@@ -50,10 +51,10 @@ class Naming:
             raise TypeError(f"{error}; these items have no labels") from None
 
     @cached_property
-    def _places(self) -> dict[Any, list[int]]:
+    def _places(self) -> dict[Hashable, list[int]]:
         """The numbers of the items that have a label; of an edge, those with the same two ends."""
-        places: dict[Any, list[int]] = {}
-        for number, label in enumerate(self.labels or ()):
+        places: dict[Hashable, list[int]] = {}
+        for number, label in enumerate(self._known):
             try:
                 places.setdefault(self._key(label), []).append(number)
             except TypeError:  # a label that cannot be hashed cannot be looked up
@@ -63,15 +64,15 @@ class Naming:
     @cached_property
     def _counts_otherwise(self) -> bool:
         """Whether some labels are integers, but not the item numbers themselves."""
-        numbers = [label for label in self.labels or () if isinstance(label, int | np.integer)]
+        numbers = [label for label in self._known if isinstance(label, int | np.integer)]
         return bool(numbers) and numbers != list(range(self.n))
 
-    def _is_edge(self, label: Any) -> bool:
+    def _is_edge(self, label: object) -> TypeGuard[tuple[Hashable, ...]]:
         return self.edges and isinstance(label, tuple) and len(label) in (2, 3)
 
-    def _key(self, label: Any) -> Any:
+    def _key(self, label: object) -> Hashable:
         """Return what labels are looked up by: of an edge its ends, in any order."""
-        return (frozenset(label[:2]),) if self._is_edge(label) else label
+        return ("edge", frozenset(label[:2])) if self._is_edge(label) else (label,)
 
     def translate(self, S: Any, name: str) -> Any:
         """Replace labels by item numbers, without a check of the numbers."""
@@ -92,7 +93,7 @@ class Naming:
 
     def _number(self, number: int, name: str) -> int:
         """Return an integer as an item number, unless it is, or may be, a label."""
-        if not self._counts_otherwise or number not in self._places:
+        if not self._counts_otherwise or (number,) not in self._places:
             return number
         found = self._labelled(number, name)
         if 0 <= number < self.n and found != number:
@@ -103,35 +104,32 @@ class Naming:
             )
         return number if found is None else found
 
-    def _labelled(self, label: Any, name: str) -> int | None:
+    def _labelled(self, label: object, name: str) -> int | None:
         """Return the item that has this label; None if none has."""
         try:
             places = self._places.get(self._key(label), [])
         except TypeError:
             return None
         if self._is_edge(label) and len(label) == 3:
-            places = [i for i in places if self._label(i)[2:] == label[2:]]
+            places = [i for i in places if self._known[i][2:] == label[2:]]
         if len(places) > 1:
-            names = [f"{i} {self._label(i)!r}" if self._is_edge(label) else i for i in places]
+            names = [f"{i} {self._known[i]!r}" if self._is_edge(label) else i for i in places]
             raise ValueError(
                 f"{name}: {label!r} may be any of the items {_list(names)} (numbered from 0); "
                 "pass the numbers of those that are meant"
             )
         return places[0] if places else None
 
-    def _label(self, number: int) -> Any:
-        return (self.labels or ())[number]
-
-    def _unknown(self, label: Any) -> str:
+    def _unknown(self, label: object) -> str:
         if self._is_edge(label):
             return (
                 f"there is no edge {label!r} between two nodes of the graph; to name items by "
                 f"number, pass a list, such as {list(label)!r}"
             )
-        known = [repr(label) for label in (self.labels or ())[: SHOWN + 1]]
+        known = [repr(label) for label in self._known[: SHOWN + 1]]
         return f"no item has the label {label!r}; labels are {_list(known)}"
 
 
-def _list(names: list[Any]) -> str:
+def _list(names: Sequence[object]) -> str:
     shown = ", ".join(map(str, names[:SHOWN]))
     return shown + (", ..." if len(names) > SHOWN else "")

@@ -64,7 +64,7 @@ class Network:
         """Log of the sum over all spanning trees of the product of their weights."""
         tree, store, log_sum = self._inside(self.pairs, self.conductance)
         log_sum += eliminate(_square(tree, store), 0, self.wide)
-        return log_sum - (self.nodes - 1) * math.log(self.scale)
+        return float(log_sum - (self.nodes - 1) * math.log(self.scale))
 
     def inclusion(self, sets: Integers) -> Floats:
         """Probability that all edges of a set are in the tree, for (count, k) edges.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
+    from zonodpp.targets.graphs import GraphLike
     from zonodpp.targets.spanning_trees import SpanningTrees
 
 
@@ -116,7 +117,7 @@ class ProjectionDPP(VolumeSampling):
 
     @classmethod
     def from_graph(
-        cls, G: Any, *, weight: str | None = None, names: Labels | None = None
+        cls, G: GraphLike, *, weight: str | None = None, names: Labels | None = None
     ) -> SpanningTrees:
         """Make the target whose draws are spanning trees, P(T) proportional to prod of weights.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,11 +17,13 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.gram import DenseGram
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
-from zonodpp.targets.graphs import Graph, read_graph
+from zonodpp.targets.graphs import Graph, GraphLike, read_graph
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from zonodpp.targets.network import Network
 
 DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
@@ -45,7 +47,9 @@ class SpanningTrees(ProjectionDPP):
     graph: Graph
     labels: Labels
 
-    def __init__(self, G: Any, *, weight: str | None = None, names: Labels | None = None) -> None:
+    def __init__(
+        self, G: GraphLike, *, weight: str | None = None, names: Labels | None = None
+    ) -> None:
         self._set_graph(*read_graph(G, weight, names))
 
     def _set_graph(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:
@@ -178,7 +182,7 @@ class SpanningTrees(ProjectionDPP):
             raise ValueError("the graph is disconnected, or its edges have no labels")
         return cls.of_edges(graph, weights, header["labels"])
 
-    def to_networkx(self, edges: ArrayLike) -> Any:
+    def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
 
         It has all nodes under their own names, and the draw's edges with their weights (and keys,
@@ -192,11 +196,11 @@ class SpanningTrees(ProjectionDPP):
         >>> target.to_networkx(sample(target, 1, rng=0).subsets[0, 0]).edges
         EdgeView([('a', 'b'), ('b', 'c')])
         """
-        nx = optional("networkx", "graph", "a tree as a networkx graph")
+        networkx = optional("networkx", "graph", "a tree as a networkx graph")
         graph = self.graph
         row = np.asarray(edges)
         items = as_items(row[row != -1], self.n, "edges")  # -1 fills up rows of thinned draws
-        tree = nx.MultiGraph() if graph.multigraph else nx.Graph()
+        tree = networkx.MultiGraph() if graph.multigraph else networkx.Graph()
         tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
         for e in items.tolist():
             label = self.labels[e]

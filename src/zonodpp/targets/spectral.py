@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._types import Floats, Integers
-from zonodpp.arguments import as_items
+from zonodpp._types import Floats, Integers, Labels, MatrixLike
+from zonodpp.arguments import as_items, as_matrix
 from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
+from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
@@ -45,12 +47,32 @@ class SpectralTarget(Target):
     log_eigenvalues: Floats
     chooses_eigenvectors = True
 
-    def _set(self, found: Spectrum, labels: Sequence[Any] | None, **more: Any) -> None:
+    def _set(self, found: Spectrum, labels: Labels | None, **more: int) -> None:
         n, r = found.vectors.shape
         if r == 0:
             raise ValueError("the kernel is zero: every draw would be empty")
         vectors, logs = frozen(found.vectors), frozen(found.logs)
         self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, **more)
+
+    def _set_kernel(self, L: MatrixLike, **more: int) -> None:
+        matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
+        self._set(spectrum.of_kernel(matrix, eps), labels, **more)
+
+    @classmethod
+    def _make(cls, found: Spectrum, labels: Labels | None, **more: int) -> Self:
+        target = cls.__new__(cls)
+        target._set(found, labels, **more)
+        return target
+
+    @classmethod
+    def _of_features(cls, Phi: MatrixLike, **more: int) -> Self:
+        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
+        return cls._make(found, labels_of(Phi, "index"), **more)
+
+    @property
+    def chances(self) -> Floats:
+        """Chance of each eigenvector to take part."""
+        raise NotImplementedError
 
     @cached_property
     def _sure(self) -> int:
@@ -73,7 +95,20 @@ class SpectralTarget(Target):
 
     def _with(self, found: Spectrum) -> Self:
         """Return a target of the same kind with another spectrum."""
-        raise NotImplementedError
+        return self._make(found, self.labels)
+
+    def marginals(self) -> Floats:
+        """Exact probability of each item.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP, KDPP
+        >>> DPP(L=[[1.0, 0.0], [0.0, 3.0]]).marginals().round(12)
+        array([0.5 , 0.75])
+        >>> KDPP([[1.0, 0.0], [0.0, 3.0]], 1).marginals().round(12)
+        array([0.25, 0.75])
+        """
+        return np.asarray((self.vectors**2) @ self.chances)
 
     def log_prob(self, B: ArrayLike) -> Floats:
         """Log probability of sets, normalised.
@@ -82,19 +117,27 @@ class SpectralTarget(Target):
         ----------
         B : (..., k) array_like of int
             One set, or an array of sets; rows of fewer items are filled up with -1, as in
-            `Samples.subsets`.
+            `Samples.subsets`. Sets of a size that no draw has get -inf.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP
+        >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
+        array([0.182, 0.273, 0.545])
         """
-        rows = as_rows(self._naming.translate(B, "B"))
-        flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
+        rows = _as_rows(self._naming.translate(B, "B"))
+        flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
         flat = -np.sort(-flat, axis=1)  # the filling comes last
         sizes = (flat >= 0).sum(axis=1)
         if (flat < -1).any():
             raise ValueError(f"B must hold item numbers from 0 to {self.n - 1}, got {flat.min()}")
-        result = np.empty(len(flat))
+        result = np.full(len(flat), -np.inf)
         for size in np.unique(sizes):
             chosen = sizes == size
             sets = as_items(flat[chosen, :size], self.n, "B")
-            result[chosen] = self._log_dets(sets) - self._log_normaliser()
+            if size in self.sizes:
+                result[chosen] = self._log_dets(sets) - self._log_normaliser()
         return np.asarray(result.reshape(rows.shape[:-1]))[()]
 
     def _log_dets(self, sets: Integers) -> Floats:
@@ -134,7 +177,7 @@ class SpectralTarget(Target):
     def _given(self, condition: Condition) -> Self:
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
-        sure, phi = condition_kernel(self.sure, self.phi, condition)
+        sure, phi = _condition_kernel(self.sure, self.phi, condition)
         if not sure.shape[1] and not phi.any():
             raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
@@ -160,6 +203,11 @@ class SpectralTarget(Target):
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         return {"labels": self.labels}, {"vectors": self.vectors, "logs": self.log_eigenvalues}
 
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        return cls._make(read_spectrum(arrays), header["labels"])
+
 
 def read_spectrum(arrays: Arrays) -> Spectrum:
     """Return the spectrum that `SpectralTarget.stored` wrote, after checks of what a file may hold.
@@ -178,7 +226,7 @@ def read_spectrum(arrays: Arrays) -> Spectrum:
     return Spectrum(vectors, logs)
 
 
-def as_rows(B: ArrayLike) -> NDArray[np.int64]:
+def _as_rows(B: ArrayLike) -> NDArray[np.int64]:
     """Return one set, or an array of sets filled up with -1, as an array of integers."""
     try:
         rows = np.atleast_1d(sorted(B) if isinstance(B, set | frozenset) else B)
@@ -223,7 +271,7 @@ def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
 
 
-def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
+def _condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
     """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
 
     Included items use up directions, infinite ones first, and leave to all others what lies

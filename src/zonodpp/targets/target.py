@@ -13,6 +13,8 @@ from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import Naming
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from zonodpp._types import Floats, Integers, ItemsLike, Labels
     from zonodpp.targets.graphs import Graph
 
@@ -132,7 +134,7 @@ class Target:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
         raise NotImplementedError
 
-    def to_networkx(self, edges: ArrayLike) -> Any:
+    def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Refuse: draws are not trees."""
         raise ValueError(
             "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
