@@ -59,10 +59,10 @@ def error_against_steps(
     'Relative error of P({1, 2} in B)'
     """
     curves = {}
-    for name, run in _as_runs(samples_by_name).items():
+    for name, run, look in _with_looks(samples_by_name):
         error = relative_error(run, S, exact, tracked=tracked)
         draws = _spread(error.shape[1])
-        curves[name] = (draws, error[:, draws - 1])
+        curves[name] = (draws, error[:, draws - 1], look)
     return _draw_errors(curves, S, ax, "Iterations")
 
 
@@ -91,7 +91,7 @@ def error_against_seconds(
     'Wall-clock time of a chain [s]'
     """
     curves = {}
-    for name, run in _as_runs(samples_by_name).items():
+    for name, run, look in _with_looks(samples_by_name):
         error = relative_error(run, S, exact, tracked=tracked)
         chains, draws = error.shape
         seconds = np.asarray(run.stats.get("seconds", np.zeros(chains)), dtype=np.float64)
@@ -104,7 +104,7 @@ def error_against_seconds(
         moments = _spread(draws) / draws * np.median(seconds)
         # A share of a draw is lost to rounding, not a draw.
         had = np.clip(np.floor(moments / pace * (1 + 1e-12)).astype(np.int64), 1, draws)
-        curves[name] = (moments, np.take_along_axis(error, had - 1, axis=1))
+        curves[name] = (moments, np.take_along_axis(error, had - 1, axis=1), look)
     return _draw_errors(curves, S, ax, "Wall-clock time of a chain [s]")
 
 
@@ -140,12 +140,11 @@ def psrf_against_steps(
     'Iterations'
     """
     curves = {
-        name: psrf_evolution(run.trace(S, tracked=tracked))
-        for name, run in _as_runs(samples_by_name).items()
+        name: (*psrf_evolution(run.trace(S, tracked=tracked)), look)
+        for name, run, look in _with_looks(samples_by_name)
     }
     ax = axes_for(ax, (5.4, 3.8))
-    styled = zip(curves.items(), looks(len(curves)), strict=True)
-    draw_psrf(ax, {name: (*curve, look) for (name, curve), look in styled})
+    draw_psrf(ax, curves)
     ax.plot([], [], color=INK, linewidth=0.8, label="thin: upper 95% limits")
     ax.set_xlabel("Iterations")
     ax.legend(fontsize="small")
@@ -200,7 +199,8 @@ def _stretch(factor: Floats) -> Floats:
     return np.log(np.maximum(factor, 0.91) - 0.9)
 
 
-def _as_runs(samples_by_name: Mapping[str, Samples]) -> Mapping[str, Samples]:
+def _with_looks(samples_by_name: Mapping[str, Samples]) -> list[tuple[str, Samples, Look]]:
+    """Return each name and its samples with a look of their own."""
     if not isinstance(samples_by_name, Mapping):
         raise TypeError(
             f"expected a dict of names and samples such as {{'exact': samples}}, got a "
@@ -208,7 +208,8 @@ def _as_runs(samples_by_name: Mapping[str, Samples]) -> Mapping[str, Samples]:
         )
     if not samples_by_name:
         raise ValueError("there is nothing to draw: the dict of samples is empty")
-    return samples_by_name
+    styles = looks(len(samples_by_name))
+    return [(*pair, look) for pair, look in zip(samples_by_name.items(), styles, strict=True)]
 
 
 def _spread(draws: int) -> Integers:
@@ -217,15 +218,11 @@ def _spread(draws: int) -> Integers:
 
 
 def _draw_errors(
-    curves: Mapping[str, tuple[Floats | Integers, Floats]],
-    S: ItemsLike,
-    ax: Axes | None,
-    across: str,
+    curves: Mapping[str, tuple[ArrayLike, Floats, Look]], S: ItemsLike, ax: Axes | None, across: str
 ) -> Axes:
     """Draw median and band of errors (chains, points) against x, for each name."""
     ax = axes_for(ax, (5.4, 3.8))
-    styled = zip(curves.items(), looks(len(curves)), strict=True)
-    draw_errors(ax, {name: (*curve, look) for (name, curve), look in styled})
+    draw_errors(ax, curves)
     ax.set(xlabel=across, ylabel=f"Relative error of P({name_of(S)} in B)")
     ax.legend(fontsize="small", title="median, first to last decile", title_fontsize="small")
     return ax

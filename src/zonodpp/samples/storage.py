@@ -152,14 +152,8 @@ def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise ValueError("draws and tracked sets do not fit together")
         if any(array.shape[:1] != subsets.shape[:1] for array in stats.values()):
             raise ValueError("stats do not have one entry for each chain")
-        return {
-            "target": target,
-            "subsets": subsets,
-            "method": str(header["method"]),
-            "tracked": tracked,
-            "whole": bool(header.get("whole", True)),
-            "stats": stats,
-        }
+        found = {"target": target, "subsets": subsets, "tracked": tracked, "stats": stats}
+        return {**found, "method": str(header["method"]), "whole": bool(header["whole"])}
 
 
 def pack_target(target: Target) -> tuple[Header, Arrays]:
