@@ -35,7 +35,7 @@ def blocks_of(graph: Graph) -> Blocks:
     A spanning tree of the graph is one of each block, and its weight is their product.
     """
     indptr, neighbour, edge = link_nodes(graph.nodes, graph.tail.copy(), graph.head.copy())
-    block, blocks = find_blocks(indptr, neighbour, edge, graph.tail.size)
+    block, blocks = _find_blocks(indptr, neighbour, edge, graph.tail.size)
     starts = np.array([0, graph.nodes])
     if blocks > 1:
         kept = np.flatnonzero(block >= 0)
@@ -74,7 +74,7 @@ def link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Ind
 
 
 @jit
-def find_blocks(indptr: Indices, neighbour: Indices, edge: Indices, n: int) -> tuple[Indices, int]:
+def _find_blocks(indptr: Indices, neighbour: Indices, edge: Indices, n: int) -> tuple[Indices, int]:
     """Find the block of each edge (-1 for a self-loop) by one depth-first search."""
     nodes = indptr.shape[0] - 1
     block = np.full(n, -1, np.int32)

@@ -1,4 +1,4 @@
-"""Log determinants of many bases at once."""
+"""Determinants of many sets at once, and the error for an A whose determinants are all zero."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from zonodpp._types import Floats, Integers
+from zonodpp.linalg.coordinates import Coordinates
 
 
 def log_dets(columns: Callable[[Integers], Floats], bases: Integers) -> Floats:
@@ -29,3 +30,33 @@ def log_dets(columns: Callable[[Integers], Floats], bases: Integers) -> Floats:
             logs[tiny] = -np.inf
             result[start : start + step] = logs + lengths[:, 0].sum(axis=1)
     return result
+
+
+def minors(coordinates: Coordinates, sets: Integers) -> Floats:
+    """Return det K_S for sets of one size, (count, k), where K is the kernel of the columns."""
+    result = np.zeros(len(sets))
+    step = max(1, 256 // max(1, sets.shape[1]))  # sets that share one small kernel
+    for start in range(0, len(sets), step):
+        chunk = sets[start : start + step]
+        items, place = np.unique(chunk, return_inverse=True)
+        place = place.reshape(chunk.shape)
+        K = coordinates.gram.quadratic(coordinates.weighted(items))
+        dets = np.linalg.det(K[place[:, :, None], place[:, None, :]])
+        result[start : start + step] = np.clip(dets, 0.0, 1.0)
+    return result
+
+
+def dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError:
+    """Return the error for r features of lower rank; ``given`` is the argument that held them."""
+    features = "rows" if given == "A" else "columns"
+    ways_out = ["give more items a positive weight"] if weighted else []
+    if rank:
+        to = "" if given == "X" else " to from_features"
+        ways_out.append(f"pass rank={rank} (or less){to}")
+        ways_out.append(f"pass jitter=1e-6{to} to add the paper's small noise")
+    ways_out.append(f"drop {features} that depend on others")
+    return ValueError(
+        f"{given} has numerical rank {rank} but {r} {features}"
+        f"{' after weighting' if weighted else ''}: these must be linearly independent. "
+        f"Ways out: {'; '.join(ways_out)}"
+    )

@@ -34,7 +34,7 @@ class EdgeTree(NamedTuple):
 
     Set t was cut into the sets t + 1 and ``second[t]``, which is 0 for a single edge. Its boundary
     is ``boundary[start[t]:start[t + 1]]``, and the network on these nodes is stored in the cells
-    ``room[t]:room[t + 1]``, the entries below the diagonal row by row. Single edges come in the
+    ``offset[t]:offset[t + 1]``, the entries below the diagonal row by row. Single edges come in the
     order ``order``; their boundary holds both ends.
     """
 
@@ -42,11 +42,11 @@ class EdgeTree(NamedTuple):
     second: Integers
     start: Integers
     boundary: Integers
-    room: Integers
+    offset: Integers
 
 
 @jit
-def search_order(count: int, tail: Integers, head: Integers, late: bool) -> Integers:
+def _search_order(count: int, tail: Integers, head: Integers, late: bool) -> Integers:
     """Sort edges by a breadth-first search from a node that is far from others.
 
     They are sorted by the first of their ends that the search meets, or with ``late`` by the
@@ -122,7 +122,7 @@ def halve_edges(
         start[t + 1] = len(boundary)
         if b - a > FEW:
             piece = order[a:b].copy()
-            found = search_order(nodes.shape[0], place[tail[piece]], place[head[piece]], late)
+            found = _search_order(nodes.shape[0], place[tail[piece]], place[head[piece]], late)
             for k in range(b - a):
                 order[a + k] = piece[found[k]]
         for v in nodes:
@@ -178,7 +178,7 @@ def eliminate(M: Floats, kept: int, wide: bool) -> float:
 
 
 @jit
-def join(
+def _join(
     tree: EdgeTree,
     store: Floats,
     sets: tuple[int, int],
@@ -200,7 +200,7 @@ def join(
                 size += 1
     M = np.zeros((size, size))
     for t in sets:
-        cell = tree.room[t]
+        cell = tree.offset[t]
         for k in range(tree.start[t], tree.start[t + 1]):
             i = place[tree.boundary[k]]
             for m in range(tree.start[t], k):
@@ -236,11 +236,11 @@ def reduce_sets(
         if second == 0:
             continue
         if upward:
-            log_sum += join(tree, store, (first, second), t, place, wide, store[tree.room[t] :])
+            log_sum += _join(tree, store, (first, second), t, place, wide, store[tree.offset[t] :])
             continue
-        outside = np.empty(tree.room[first + 1] - tree.room[first])
-        join(tree, store, (t, second), first, place, wide, outside)
-        join(tree, store, (t, first), second, place, wide, store[tree.room[second] :])
+        outside = np.empty(tree.offset[first + 1] - tree.offset[first])
+        _join(tree, store, (t, second), first, place, wide, outside)
+        _join(tree, store, (t, first), second, place, wide, store[tree.offset[second] :])
         for cell in range(outside.shape[0]):
-            store[tree.room[first] + cell] = outside[cell]
+            store[tree.offset[first] + cell] = outside[cell]
     return log_sum

@@ -18,7 +18,7 @@ from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.linalg.gram import DenseGram, RankError
 from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off, without
-from zonodpp.targets.determinants import log_dets
+from zonodpp.targets.determinants import dependent_rows, log_dets, minors
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
@@ -77,14 +77,8 @@ class VolumeSampling(Target):
         given: str = "A",
     ) -> None:
         r, n = A.shape
-        self.__dict__.update(
-            A=A,
-            r=r,
-            n=n,
-            power=as_positive(power, "power"),
-            weights=as_weights(weights, n),
-            labels=labels,
-        )
+        facts = {"power": as_positive(power, "power"), "weights": as_weights(weights, n)}
+        self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
         self._check_rank(given)
 
     def _check_rank(self, given: str) -> None:
@@ -94,7 +88,7 @@ class VolumeSampling(Target):
         except RankError as error:
             if not given:  # the caller knows better what to say
                 raise
-            raise ValueError(_rank_message(self, error.rank, given)) from None
+            raise dependent_rows(error.rank, self.r, self.weights is not None, given) from None
         except NonFiniteError as error:
             place = error.place if given == "A" else error.place[::-1]
             raise NonFiniteError(given, error.count, place) from None
@@ -227,16 +221,7 @@ class VolumeSampling(Target):
 
     def _inclusion(self, sets: Integers) -> Floats:
         """Return det K_S for sets of one size, (count, k)."""
-        result = np.zeros(len(sets))
-        step = max(1, 256 // max(1, sets.shape[1]))  # sets that share one small kernel
-        for start in range(0, len(sets), step):
-            chunk = sets[start : start + step]
-            items, place = np.unique(chunk, return_inverse=True)
-            place = place.reshape(chunk.shape)
-            K = self.coordinates.gram.quadratic(self.coordinates.weighted(items))
-            K_S = K[place[:, :, None], place[:, None, :]]
-            result[start : start + step] = np.clip(np.linalg.det(K_S), 0.0, 1.0)
-        return result
+        return minors(self.coordinates, sets)
 
     def marginals(self) -> Floats:
         """Exact probability of each item: the diagonal of K, also called leverage scores.
@@ -254,15 +239,7 @@ class VolumeSampling(Target):
         return np.clip(self.leverages(), 0.0, 1.0)
 
     def leverages(self) -> Floats:
-        """Squared lengths of the whitened columns s_j a_j; they sum to r.
-
-        Examples
-        --------
-        >>> from zonodpp import VolumeSampling
-        >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> round(float(target.leverages().sum()), 12)
-        2.0
-        """
+        """Squared lengths of the whitened columns s_j a_j; they sum to r."""
         where = self.coordinates
         result = np.empty(self.n)
         for span, chunk in column_chunks(where.matrix, where.scale):
@@ -319,18 +296,3 @@ class VolumeSampling(Target):
                 f"{what} is known in closed form for power 2 only (here power={self.power:g}); "
                 "estimate it from draws: sample(target).inclusion(S), .marginals()"
             )
-
-
-def _rank_message(target: VolumeSampling, rank: int, given: str) -> str:
-    weighted = " after weighting" if target.weights is not None else ""
-    features = "rows" if given == "A" else "columns"
-    ways_out = ["give more items a positive weight"] if weighted else []
-    if rank:
-        to = "" if given == "X" else " to from_features"
-        ways_out.append(f"pass rank={rank} (or less){to}")
-        ways_out.append(f"pass jitter=1e-6{to} to add the paper's small noise")
-    ways_out.append(f"drop {features} that depend on others")
-    return (
-        f"{given} has numerical rank {rank} but {target.r} {features}{weighted}: these must be "
-        f"linearly independent. Ways out: {'; '.join(ways_out)}"
-    )

@@ -108,12 +108,12 @@ class Network:
     def _effective(self, pairs: Integers, weights: Floats) -> Floats:
         """Return the effective conductances of all pairs."""
         tree, store, _ = self._inside(pairs, weights)
-        store[: tree.room[1]] = 0.0  # nothing is outside of the whole graph
+        store[: tree.offset[1]] = 0.0  # nothing is outside of the whole graph
         place = np.full(self.nodes, -1)
         for span in _spans(tree):
             reduce_sets(span, False, tree, store, place, self.wide)
         effective = weights.copy()
-        effective[tree.order] += store[tree.room[:-1][tree.second == 0]]
+        effective[tree.order] += store[tree.offset[:-1][tree.second == 0]]
         return effective
 
     def _inside(
@@ -126,11 +126,11 @@ class Network:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
         order, second, start, boundary = halve_edges(low, high, degree)
         size = np.diff(start)
-        room = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])
-        tree = EdgeTree(order, second, start, boundary, room)
+        offset = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])
+        tree = EdgeTree(order, second, start, boundary, offset)
         self._announce(tree)
-        store = np.empty(room[-1])
-        store[room[:-1][second == 0]] = weights[order]
+        store = np.empty(offset[-1])
+        store[offset[:-1][second == 0]] = weights[order]
         place = np.full(self.nodes, -1)
         log_sum = 0.0
         for span in reversed(_spans(tree)):
@@ -139,7 +139,7 @@ class Network:
 
     def _announce(self, tree: EdgeTree) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
-        size, seconds = 8 * int(tree.room[-1]), _work(tree).sum() / PACE
+        size, seconds = 8 * int(tree.offset[-1]), _work(tree).sum() / PACE
         way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
         memory = physical_memory()
         if size > memory:
@@ -172,7 +172,7 @@ def _square(tree: EdgeTree, store: Floats) -> Floats:
     """Return the network that is left of the whole graph."""
     size = int(tree.start[1])
     M = np.zeros((size, size))
-    M[np.tril_indices(size, -1)] = store[: tree.room[1]]
+    M[np.tril_indices(size, -1)] = store[: tree.offset[1]]
     return M
 
 

@@ -15,14 +15,19 @@ from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
+from zonodpp.targets.conditioning import (
+    NOISE,
+    Condition,
+    ImpossibleError,
+    condition_kernel,
+    never_together,
+)
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
 LONGER = 1e7  # how much longer than all others the features are that every draw needs
 ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
-NOISE = 64 * np.finfo(float).eps
 
 
 class SpectralTarget(Target):
@@ -177,7 +182,7 @@ class SpectralTarget(Target):
     def _given(self, condition: Condition) -> Self:
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
-        sure, phi = _condition_kernel(self.sure, self.phi, condition)
+        sure, phi = condition_kernel(self.sure, self.phi, condition)
         if not sure.shape[1] and not phi.any():
             raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
@@ -237,68 +242,5 @@ def _as_rows(B: ArrayLike) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
-def _outside(phi: Floats, rows: Floats, include: Integers) -> Floats:
-    """Return phi without its parts along ``rows``, as features in fewer columns.
-
-    Rotations of neighbouring columns, from the last to the first, gather each row in the first
-    column, which is dropped. Columns that are graded, largest first, stay so, and each keeps its
-    digits: a projection would leave rounding of the largest in all of them.
-    """
-    n = len(phi)
-    columns = np.abs(phi).max(axis=0)
-    sizes = np.max(np.abs(phi) / np.where(columns > 0, columns, 1.0), axis=1, initial=0.0)
-    stack = np.vstack([phi, rows])
-    tiny = NOISE * max(phi.shape)
-    for t in range(len(rows)):
-        row = stack[n + t].copy()
-        if (np.abs(row) <= tiny * columns).all():
-            raise never_together(include, "their features are linearly dependent")
-        for j in range(row.size - 1, 0, -1):
-            length = np.hypot(row[j - 1], row[j])
-            if row[j] != 0.0:
-                c, s = row[j - 1] / length, row[j] / length
-                first, second = stack[:, j - 1].copy(), stack[:, j].copy()
-                stack[:, j - 1], stack[:, j] = c * first + s * second, c * second - s * first
-                row[j - 1] = length
-        stack, columns = stack[:, 1:], columns[1:]
-    phi = np.ascontiguousarray(stack[:n])
-    columns = np.maximum(columns, np.abs(phi).max(axis=0, initial=0.0))
-    phi[(np.abs(phi) <= tiny * np.outer(sizes, columns)).all(axis=1)] = 0.0
-    return phi
-
-
 def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
-
-
-def _condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
-    """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
-
-    Included items use up directions, infinite ones first, and leave to all others what lies
-    outside; see the module `zonodpp.targets.conditioning` for the same with projection DPPs.
-    """
-    include, exclude = condition
-    sure, phi = sure.copy(), phi.copy()
-    if include.size:
-        before = np.linalg.norm(np.column_stack([sure, phi]), axis=1)
-        left, sizes, right = np.linalg.svd(sure[include])
-        used = int(np.sum(sizes > NOISE * max(sure.shape)))
-        rows = left.T @ phi[include]
-        phi -= (sure @ right[:used].T / sizes[:used]) @ rows[:used]
-        sure = sure @ right[used:].T
-        phi = _outside(phi, rows[used:], include)
-        sure[np.linalg.norm(sure, axis=1) <= NOISE * max(phi.shape) * before] = 0.0
-    for items in condition:
-        phi[items], sure[items] = 0.0, 0.0
-    if sure.shape[1]:
-        if np.linalg.svd(sure, compute_uv=False)[-1] < NOISE * len(sure):
-            raise ImpossibleError(
-                f"the {exclude.size} excluded items hold a direction that every draw needs; "
-                "exclude fewer items"
-            )
-        sure, _ = np.linalg.qr(sure)
-        phi -= sure @ (sure.T @ phi)
-        phi[np.abs(sure).max(axis=1) == 1.0] = 0.0
-    own = np.zeros((len(phi), include.size))
-    own[include, np.arange(include.size)] = 1.0
-    return np.column_stack([own, sure]), phi
