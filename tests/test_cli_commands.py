@@ -180,7 +180,7 @@ def test_an_edge_whose_name_may_mean_two(says, fails, folder):
     edges = b"a-b c\na b-c\na c\na-b a\nb-c x-y\n"
     words = ("trees", "-", "--seed", 1, "-n", 20, "--json")
     line = fails(*words, "--exclude", "a-b-c", stdin=edges)
-    assert "'a-b-c' may be edge 3 ('a', 'b-c') or 0 ('a-b', 'c')" in line
+    assert "2 items are called 'a-b-c', numbers 0 ('a-b', 'c'), 3 ('a', 'b-c') from 0" in line
     assert trees_of(says(*words, "--exclude", 0, stdin=edges))
     found = trees_of(says(*words, "--include", "c a-b", "--include", "x-y-b-c", stdin=edges))
     assert all({("a-b", "c"), ("b-c", "x-y")} <= tree for tree in found)
@@ -313,3 +313,8 @@ def test_info(says, fails, folder):
     assert (found["items"], found["features"], found["rank"]) == (32, 5, 5)
     assert says("info", "--example", "foods") == Path("foods.csv").read_text()
     assert "none.csv" in fails("info", "none.csv")
+    assert "cannot be written as .npy" in fails(
+        "info", "foods.csv", "--id", "food", "--out", "a.npy"
+    )
+    assert says("info", "--example", "digits", "--out", "digits.npy") == ""
+    assert np.load("digits.npy").shape == (1000, 784)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from zonodpp.cli import commands
-from zonodpp.cli.examples import EXAMPLES
+from zonodpp.cli.info import EXAMPLES
 
 BIN = Path(sys.executable).parent
 COMMAND = str(BIN / "zonodpp")

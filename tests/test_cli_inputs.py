@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -167,9 +168,28 @@ def test_junk_parquet(fails):
         file.write(b"PAR1 and then nothing")
     assert "not a Parquet file" in fails("sample", "junk.parquet")
     pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}).to_parquet("text.parquet")
-    assert "row 0, column 'b' (rows count from 0): expected a number, got 'x'" in fails(
+    assert "column 'b' (row 0; rows and columns count from 0): expected a number, got 'x'" in fails(
         "sample", "text.parquet"
     )
+
+
+def test_the_index_of_a_frame_is_no_feature(call):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(X, columns=list("abc"), index=range(100, 112))
+    frame.to_parquet("plain.parquet")
+    frame.iloc[[0, 2, 3, 5]].to_parquet("filtered.parquet")
+    frame.set_index(pd.Index(list("stuvwxyzklmn"), name="name")).to_parquet("named.parquet")
+    frame.assign(name=list("stuvwxyzklmn")).iloc[[0, 2, 3, 5]].to_parquet("both.parquet")
+    for words, first in (
+        (("plain.parquet",), None),
+        (("filtered.parquet",), ["100", "102"]),
+        (("named.parquet",), ["s", "t"]),
+        (("both.parquet", "--id", "name"), ["s", "u"]),
+    ):
+        facts = json.loads(call("info", *words, "--json")[1])
+        assert facts["columns"] == ["a", "b", "c"]
+        assert facts.get("first items", [])[:2] == (first or [])
 
 
 def test_requests_that_cannot_be_met(fails):
@@ -181,8 +201,8 @@ def test_requests_that_cannot_be_met(fails):
     assert "neither a column of foods.csv nor a file" in fails(*foods, "--weights", "salt")
     assert "'salt' is no item" in fails(*foods, "--track", "salt")
     assert "--draws" in fails(*foods, "--draws", "many")
-    assert "at least 1, got 0" in fails(*foods, "--draws", 0)
-    assert "--seed must not be negative" in fails(*foods, "--seed", -1)
+    assert "'--draws': 0" in fails(*foods, "--draws", 0)
+    assert "'--seed': -1" in fails(*foods, "--seed", -1)
     assert "it knows 'algorithm'" in fails(*foods, "--rule", "barker", "--method", "exact")
     assert "NAME=VALUE" in fails(*foods, "-O", "rule")
     assert "exclude each other" in fails(*foods, "--json", "--csv")
@@ -206,7 +226,7 @@ def test_an_unexpected_error_is_one_line_too(fails, call, monkeypatch):
         raise KeyError("oops")
 
     write("foods.csv", FOODS)
-    monkeypatch.setattr("zonodpp.cli.files.read_table", broken)
+    monkeypatch.setattr("zonodpp.cli.files.read_source", broken)
     assert "unexpected KeyError: 'oops'; --debug shows where" in fails("sample", "foods.csv")
     with pytest.raises(KeyError):
         main(["sample", "foods.csv", "--debug"])
@@ -232,7 +252,7 @@ def test_graphs(call, fails):
     write("bad.edges", "a b\na b c d\n")
     assert "bad.edges, line 2: expected two nodes" in fails("trees", "bad.edges")
     write("word.edges", "a b 1\nb c heavy\n")
-    assert "line 2: expected a number as weight, got 'heavy'" in fails("trees", "word.edges")
+    assert "perhaps a positive, finite weight, got 'b c heavy'" in fails("trees", "word.edges")
     write("some.edges", "a b 1\nb c\n")
     assert "line 2: this edge has no weight" in fails("trees", "some.edges")
     write("twice.edges", "a b 1\nb a 2\n")
@@ -324,7 +344,7 @@ def test_runs_repeat(call):
 
 
 def test_methods_are_those_of_the_library():
-    from zonodpp.cli.options import METHODS
-    from zonodpp.samplers.methods import METHODS as KNOWN
+    from zonodpp.cli.options import Method
+    from zonodpp.samplers.methods import METHODS
 
-    assert list(METHODS) == ["auto", *KNOWN]
+    assert list(get_args(Method)) == ["auto", *METHODS]

@@ -11,21 +11,19 @@ from contextlib import contextmanager
 import click
 
 from zonodpp._version import __version__
-from zonodpp.cli.command import Group, epilog
-from zonodpp.cli.interface import COMMANDS
+from zonodpp.cli import interface  # noqa: F401 - declares the commands
+from zonodpp.cli.command import COMMANDS, Group, epilog
 from zonodpp.cli.messages import one_line
-from zonodpp.cli.options import debug_option
+from zonodpp.cli.options import DEBUG
 
 _INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 _FAILED = 2
-_FOR_DEVELOPERS = (
-    *(DeprecationWarning, PendingDeprecationWarning, FutureWarning),
-    *(ResourceWarning, ImportWarning),
-)
 
 
 @click.group(
     cls=Group,
+    commands=COMMANDS,
+    params=[DEBUG],
     invoke_without_command=True,
     context_settings={
         "help_option_names": ["-h", "--help"],
@@ -38,7 +36,6 @@ _FOR_DEVELOPERS = (
     ),
 )
 @click.version_option(__version__, message="zonodpp %(version)s")
-@debug_option
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Diverse subsets: r items out of n that differ from each other.
@@ -50,10 +47,6 @@ def commands(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for _command in COMMANDS:
-    commands.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -127,8 +120,8 @@ def _plain_warnings() -> Iterator[list[str]]:
 
     with warnings.catch_warnings():
         if not sys.warnoptions:
-            warnings.simplefilter("once")
-            for category in _FOR_DEVELOPERS:
-                warnings.simplefilter("ignore", category)
+            warnings.simplefilter("ignore")  # those for developers
+            for category in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("once", category)
         warnings.showwarning = show
         yield seen

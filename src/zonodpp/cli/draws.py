@@ -4,65 +4,56 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Any
+from collections.abc import Sequence
 
 import click
 import numpy as np
 
-from zonodpp.cli.files import read_input
+from zonodpp import Samples, sample
+from zonodpp.cli.files import read_table
+from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import find_items, label_text, on_one_line
-from zonodpp.cli.options import Input, Restriction, Run
-from zonodpp.cli.output import Result, Rows, columns_of_text
-from zonodpp.cli.targets import Shape, make_target, read_weights
-from zonodpp.runs.sampling import sample
-from zonodpp.samples import Samples
+from zonodpp.cli.options import Run
+from zonodpp.cli.output import Result, Rows
+from zonodpp.cli.targets import condition, make_target, read_weights
 from zonodpp.samples.storage import save_samples
+from zonodpp.targets.target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_Sets = Sequence[list[int]]
 
 
-def draw_subsets(
-    source: Input,
-    weights: str | None,
-    restriction: Restriction,
-    run: Run,
-    track: tuple[str, ...],
-    **options: Any,
-) -> Result | None:
-    """Run ``zonodpp sample``; the further options are those of `Shape`."""
-    shape = Shape(**options)
-    if shape.jitter is not None and run.checkpoint is not None and run.seed is None:
+def draw_subsets(options: SampleOptions) -> Result | None:
+    """Run ``zonodpp sample``."""
+    if options.jitter is not None and options.checkpoint is not None and options.seed is None:
         raise click.UsageError(
             "--jitter with --checkpoint needs --seed: without it the noise is new in each run, and "
             "no run could go on from the file. Pass --seed N, the same each time"
         )
-    by_columns = shape.items == "columns"
-    table = read_input(source, None if by_columns else weights)
+    by_columns = options.items == "columns"
+    table = read_table(options, None if by_columns else options.weights)
     n = table.values.shape[1 if by_columns else 0]
-    target = make_target(table, shape, read_weights(table, weights, n), run.seed)
-    target = restriction.of(target)
-    sets = [find_items([text], target.labels, n, "--track") for text in track]
+    weights = None if options.weights is None else read_weights(table, options.weights, n)
+    target = condition(make_target(table, options, weights), options)
+    sets = [find_items([text], target.labels, n, "--track") for text in options.track]
     if not all(sets):
         raise click.UsageError("--track: expected a set of items, got none")
-    samples = run_sample(run, target, sets or None)
-    if samples.subsets.shape[1] == 0:  # Ctrl-C or --seconds in the burn-in; a warning has said so
-        return None
-    return describe(samples, sets, run.seed)
+    return describe(run_sample(options, target, sets), options.seed, sets)
 
 
-def run_sample(run: Run, target: Any, track: Any = None) -> Samples:
+def run_sample(options: Run, target: Target, track: _Sets = ()) -> Samples:
     """Call `zonodpp.sample` with the options of a command."""
-    of_method = ("algorithm", "rule", "preset", "more")
-    values = {name: value for name, value in run._asdict().items() if name not in of_method}
-    return sample(target, rng=values.pop("seed"), track=track, **values, **_method_options(run))
+    names = ("draws", "method", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
+    run = options.pick(*names) | _method_options(options)
+    return sample(target, rng=options.seed, track=track or None, **run)
 
 
-def _method_options(run: Run) -> dict[str, Any]:
+def _method_options(options: Run) -> dict[str, object]:
     """Return the options of the method, -O NAME=VALUE included."""
-    found: dict[str, Any] = {"algorithm": run.algorithm, "rule": run.rule, "preset": run.preset}
-    found = {name: word for name, word in found.items() if word is not None}
-    for pair in run.more:
+    named = options.pick("algorithm", "rule", "preset")
+    found = {name: word for name, word in named.items() if word is not None}
+    for pair in options.more:
         name, equals, text = pair.partition("=")
         if not (name and equals):
             raise click.UsageError(f"-O takes NAME=VALUE, got {pair!r}")
@@ -82,11 +73,13 @@ def _method_options(run: Run) -> dict[str, Any]:
     return found
 
 
-def describe(samples: Samples, sets: list[list[int]], seed: int | None) -> Result:
-    """Return draws in all the forms that a result can take."""
+def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | None:
+    """Return draws in all the forms that a result can take; None if there are none."""
+    if samples.subsets.shape[1] == 0:  # Ctrl-C or --seconds in the burn-in; a warning has said so
+        return None
     return Result(
-        text=lambda: _text_of_draws(samples, sets, seed),
-        data=lambda: _data_of_draws(samples, sets, seed),
+        text=lambda: _text_of_draws(samples, seed, sets),
+        data=lambda: _data_of_draws(samples, seed, sets),
         rows=lambda: _rows_of_draws(samples),
         files={
             ".npz": lambda path: save_samples(samples, path),
@@ -108,70 +101,54 @@ def _label(samples: Samples, item: int) -> str:
 def first_line(samples: Samples, seed: int | None, things: str = "items") -> str:
     """Say what was drawn and how."""
     chains, draws, _ = samples.subsets.shape
-    many = f"{draws:,} draw{'s' * (draws != 1)}"
-    many = f"{chains} chains of {many}" if chains > 1 else many
-    facts = [f"method {samples.method}"]
+    many = f"{chains} chains of " * (chains > 1) + f"{draws:,} draw{'s' * (draws != 1)}"
+    least, most = samples.sizes.min(), samples.sizes.max()
+    size = f"{most}" if least == most else f"{least} to {most}"
+    how = f"method {samples.method}"
     if samples.acceptance is not None:
-        facts.append(f"{samples.acceptance:.0%} accepted")
-    if seed is not None:
-        facts.append(f"seed {seed}")
-    sizes = samples.sizes
-    least, most = int(sizes.min()), int(sizes.max())
-    r = f"{most}" if least == most else f"{least} to {most}"
-    return f"{many} of {r} out of {samples.target.n:,} {things} ({', '.join(facts)})"
+        how += f", {samples.acceptance:.0%} accepted"
+    how += "" if seed is None else f", seed {seed}"
+    return f"{many} of {size} out of {samples.target.n:,} {things} ({how})"
 
 
-def share_table(samples: Samples, things: str = "item") -> str:
-    """Set out the most frequent items, with exact probabilities where they come quickly."""
+def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
+    """Set out the most frequent items, and sets, with exact probabilities where these are quick."""
     shares = samples.marginals()
     top = np.argsort(-shares, kind="stable")[:_SHOWN]
     top = top[shares[top] > 0]
-    header, rows = [things, "drawn"], [[_names(samples, [i]), f"{shares[i]:.3f}"] for i in top]
-    exact = _exact(samples, top[:, None])
-    if exact is not None:
-        header.append("exact")
-        rows = [[*row, f"{chance:.3f}"] for row, chance in zip(rows, exact, strict=True)]
-    return columns_of_text(header, rows)
+    rows = [*top[:, None].tolist(), *sets]
+    names = [_names(samples, items) for items in rows]
+    width = max(map(len, [thing, *names]))
+    lines = [f"{thing:<{width}}  drawn"]
+    for name, share in zip(names, [*shares[top], *samples.tracked.mean(axis=(0, 1))], strict=True):
+        lines.append(f"{name:<{width}}  {share:.3f}")
+    if samples.target.has_quick_inclusion:
+        exact = ["exact", *(f"{samples.target.inclusion(items):.3f}" for items in rows)]
+        lines = [f"{line}  {chance}" for line, chance in zip(lines, exact, strict=True)]
+    return "\n".join(lines)
 
 
-def _exact(samples: Samples, sets: Any) -> Any:
-    """Return exact probabilities, or None where they are not known or cost too much."""
-    return samples.target.inclusion(sets) if samples.target.has_quick_inclusion else None
-
-
-def _text_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) -> str:
+def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
     chains, draws, _ = samples.subsets.shape
     parts = [first_line(samples, seed), ""]
     shown = samples.subsets[0, :_SHOWN].tolist()
-    for number, draw in enumerate(shown):
-        parts.append(f"{number:>4}  {_names(samples, draw)}")
+    parts += [f"{number:>4}  {_names(samples, draw)}" for number, draw in enumerate(shown)]
     if chains * draws > len(shown):
-        parts.append(
-            f"      ... the first {len(shown)} of {chains * draws:,}; "
-            "all of them: --csv, --json or --out draws.npz"
-        )
-        parts += ["", share_table(samples)]
-    for found in _tracked(samples, sets):
-        line = f"all of {_names(samples, found['items'])}: {found['share']:.4f} of the draws"
-        parts += ["", line + (f", exact {found['exact']:.4f}" if "exact" in found else "")]
+        first = f"the first {len(shown)} of {chains * draws:,}"
+        parts.append(f"      ... {first}; all of them: --csv, --json or --out draws.npz")
+    if chains * draws > len(shown) or sets:
+        parts += ["", share_table(samples, "item", sets)]
     return "\n".join(parts)
 
 
-def _tracked(samples: Samples, sets: list[list[int]]) -> list[dict[str, Any]]:
-    """Return the share of the draws that hold each set, and its exact probability if known."""
-    tracked: list[dict[str, Any]] = []
-    for k, items in enumerate(sets):
-        tracked.append({"items": items, "share": float(samples.tracked[:, :, k].mean())})
-        exact = _exact(samples, items)
-        if exact is not None:
-            tracked[-1]["exact"] = float(exact)
-    return tracked
-
-
-def _data_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) -> dict[str, Any]:
-    chains, draws, r = samples.subsets.shape
-    target = samples.target
-    found: dict[str, Any] = {
+def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str, object]:
+    target, (chains, draws, r) = samples.target, samples.subsets.shape
+    tracked: list[dict[str, object]] = [
+        {"items": items, "share": samples.tracked[:, :, k].mean()} for k, items in enumerate(sets)
+    ]
+    for fact, items in zip(tracked, sets, strict=True) if target.has_quick_inclusion else ():
+        fact["exact"] = target.inclusion(items)
+    found = {
         "method": samples.method,
         "seed": seed,
         "items": target.n,
@@ -179,12 +156,12 @@ def _data_of_draws(samples: Samples, sets: list[list[int]], seed: int | None) ->
         "chains": chains,
         "draws": draws,
         "subsets": [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()],
+        "labels": None if target.labels is None else samples.labelled(),
+        "acceptance": samples.acceptance,
+        "tracked": tracked,
+        "stats": samples.stats,
     }
-    if target.labels is not None:
-        found["labels"] = samples.labelled()
-    if samples.acceptance is not None:
-        found["acceptance"] = samples.acceptance
-    return found | {"tracked": _tracked(samples, sets), "stats": samples.stats}
+    return {name: fact for name, fact in found.items() if fact is not None or name == "seed"}
 
 
 def _rows_of_draws(samples: Samples) -> Rows:

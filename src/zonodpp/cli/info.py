@@ -2,68 +2,151 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import sys
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import click
+import numba
+import numpy as np
+import scipy.sparse as sp
 from click.shell_completion import get_completion_class
 
-from zonodpp._files import replacing
-from zonodpp.cli.examples import EXAMPLES
-from zonodpp.cli.facts import about_file, about_installation
-from zonodpp.cli.options import Input
-from zonodpp.cli.output import Destination, Result, check_destination, standard_output, write
+from zonodpp import Samples
+from zonodpp._types import Matrix
+from zonodpp.arguments import as_matrix, check_finite
+from zonodpp.cli.files import read_table
+from zonodpp.cli.interface import CompletionOptions, InfoOptions
+from zonodpp.cli.messages import printable
+from zonodpp.cli.output import Result
+from zonodpp.datasets import mnist_ones
+from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.qr import numerical_rank, triangle
+
+EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
+# A package that users need, not one of those that only developers of this package need.
+_REQUIREMENT = re.compile(r"(?!zonodpp)([\w-]+)(?!.*extra == .(?:bench|dev|docs|lint|test)\b)")
+# Of these columns `rank_and_condition` factorises blocks of 8,000 rows, which take 256 MB.
+_MOST_COLUMNS = 4000
 
 
-def show_facts(source: Input, items: str, example: str | None, destination: Destination) -> None:
+def show_facts(options: InfoOptions) -> Result:
     """Run ``zonodpp info``."""
-    if example is not None:
-        _write_example(example, destination.out)
-        return
-    check_destination(destination)
-    facts = about_installation() if source.file is None else about_file(source, items)
+    if options.example is not None:
+        return _example(options.example)
+    facts = _about_file(options) if options.file else _about_installation()
     shown = {name: _shown(fact) for name, fact in facts.items()}
     width = max(map(len, facts)) + 2
-    result = Result(
+    return Result(
         text=lambda: "\n".join(f"{name:<{width}}{fact}" for name, fact in shown.items()),
         data=lambda: facts,
-        rows=lambda: (["fact", "value"], shown.items()),
+        rows=lambda: (["fact", "value"], list(shown.items())),
     )
-    write(result, destination)
 
 
-def show_completion(shell: str) -> None:
+def show_completion(options: CompletionOptions) -> None:
     """Run ``zonodpp completion``."""
-    found = get_completion_class(shell)
+    found = get_completion_class(options.shell)
     assert found is not None
     program = click.get_current_context().find_root().command
-    with open(os.devnull, "w") as nowhere:
-        # click looks for the version of bash and complains of old ones; the script says enough.
-        previous, sys.stderr = sys.stderr, nowhere
-        try:
-            script = found(program, {}, "zonodpp", "_ZONODPP_COMPLETE").source()
-        finally:
-            sys.stderr = previous
-    click.echo(script)
+    click.echo(found(program, {}, "zonodpp", "_ZONODPP_COMPLETE").source())
 
 
-def _shown(fact: Any) -> str:
+def _shown(fact: object) -> str:
     if isinstance(fact, list):
         return ", ".join(map(str, fact))
-    if fact is None:
-        return "none"
     return f"{fact:.4g}" if isinstance(fact, float) else str(fact)
 
 
-def _write_example(name: str, out: str | None) -> None:
-    data = EXAMPLES[name]()
-    if out is not None:
-        with replacing(out) as temporary:
-            Path(temporary).write_bytes(data)
-        return
-    stream, is_array = standard_output(), data.startswith(b"\x93NUMPY")
-    if is_array and stream.isatty():
-        raise click.UsageError(f"{name} is binary; write it to a file: --out {name}.npy")
-    click.echo(data if is_array else data.decode(), nl=False, file=stream)
+def _example(name: str) -> Result:
+    """Return a small input for the examples in ``--help``."""
+    if name == "digits":
+        buffer = io.BytesIO()
+        np.save(buffer, mnist_ones().reshape(1000, -1).astype(np.float32))
+        data = buffer.getvalue()
+    else:
+        data = files("zonodpp").joinpath("data", EXAMPLES[name]).read_bytes()
+    endings = (".csv", ".edges", ".txt", ".npy")
+    return Result(
+        text=lambda: data,
+        data=lambda: {"example": name},
+        rows=lambda: (["example"], [[name]]),
+        files=dict.fromkeys(endings, lambda path: Path(path).write_bytes(data)),
+    )
+
+
+def _about_installation() -> dict[str, object]:
+    """Return versions of packages, threads, the folder of compiled code and the examples."""
+    needed = filter(None, map(_REQUIREMENT.match, requires("zonodpp") or ()))
+    return {
+        "zonodpp": _version("zonodpp"),
+        "python": platform.python_version(),
+        **{found[1]: _version(found[1]) for found in needed},
+        "processors": os.cpu_count(),
+        "numba threads": numba.config.NUMBA_NUM_THREADS,
+        "compiled code": numba.config.CACHE_DIR or "next to the sources (__pycache__)",
+        "examples": list(EXAMPLES),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _about_file(options: InfoOptions) -> dict[str, object]:
+    """Return shape, rank and conditioning, and what `zonodpp sample` would do with the file."""
+    if options.file.endswith(".npz") and options.key is None:
+        with contextlib.suppress(ValueError):  # it holds no draws
+            samples = Samples.load(options.file)
+            return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
+    table = read_table(options)
+    X = table.values.T if options.items == "columns" else table.values
+    n, d = X.shape
+    facts: dict[str, object] = {
+        "file": printable(table.source),
+        "items": n,
+        "features": d,
+        "entries": f"{X.dtype}, {'sparse' if sp.issparse(X) else 'dense'}",
+    }
+    if options.items == "rows":
+        facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
+    if min(n, d) > _MOST_COLUMNS:
+        facts["rank"] = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
+    else:
+        rank, condition = rank_and_condition(X)
+        facts |= {"rank": rank, "condition": condition}
+        if rank == d <= n:
+            facts["a draw has"] = f"{d} items"
+        else:
+            facts["a draw needs"] = f"--rank {min(rank, n - 1)} or less"
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
+    """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.cli.info import rank_and_condition
+    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]))
+    >>> rank, round(condition, 9)
+    (2, 1.0)
+    """
+    X = as_matrix(X, "X")
+    check_finite(X, "X")
+    if X.shape[1] > X.shape[0]:
+        X = X.T
+    R = triangle(rows for _, rows in row_chunks(X))
+    lengths = np.linalg.norm(R, axis=0)
+    singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+    rank = numerical_rank(singular)
+    return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None

@@ -1,47 +1,46 @@
 """The commands and their options, as ``--help`` shows them.
 
 Nothing heavy is imported here, so that help and completion come at once: each command names the
-function that does its work. The functions below only hold its help, its example and its options.
+function that does its work. A class below holds the help, the example and the options of a command.
 """
 
 from __future__ import annotations
 
-import click
+from typing import Literal
 
 from zonodpp.cli.command import command
 from zonodpp.cli.options import (
-    choice,
-    count,
-    input_options,
-    items_option,
-    key_option,
-    method_option,
-    number_option,
-    output_options,
-    restriction_options,
-    run_options,
-    seed_option,
+    METHOD,
+    PATH,
+    SEED,
+    Input,
+    ItemsInput,
+    Method,
+    Options,
+    Restriction,
+    Run,
+    argument,
+    option,
 )
 
+GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
 
-@command("sample", "draws.draw_subsets", "Diverse subsets of rows.", endings=(".npz", ".npy"))
-@input_options()
-@items_option
-@click.option("--kernel", is_flag=True, help="FILE is a kernel, n x n: a projection, or L.")
-@click.option("--rank", type=int, metavar="R", help="Items in a draw, by principal directions.")
-@click.option("--jitter", type=float, metavar="S", help="Add noise, against dependent columns.")
-@click.option("--power", default=2.0, help="Of volumes: 2 is a projection DPP, 1 volume sampling.")
-@click.option("--weights", metavar="COLUMN|FILE", help="Weights of the items, not negative.")
-@click.option("--size", type=count, metavar="K", help="Draw from the k-DPP of L = X X': K items.")
-@click.option("--dpp", is_flag=True, help="Draw from the DPP of L = X X': sizes vary.")
-@click.option("--expected-size", type=float, metavar="S", help="Scale the DPP to this mean size.")
-@restriction_options
-@run_options
-@click.option(
-    "--track", metavar="ITEM,...", multiple=True, help="Estimate the chance of a set. Repeatable."
-)
-@output_options
-def _sample() -> None:
+
+class TargetInput(ItemsInput):
+    """A table, and the target to make from it."""
+
+    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection, or L.")
+    rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
+    jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
+    power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
+    weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
+    size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
+    dpp: bool = option("--dpp", "Draw from the DPP of L = X X': sizes vary.")
+    expected_size: float | None = option("--expected-size S", "Scale the DPP to this mean size.")
+
+
+@command("draws.draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
+class SampleOptions(Run, Restriction, TargetInput):
     """Draw subsets of the rows of FILE whose items differ from each other.
 
     A draw has as many items as there are feature columns, or --rank. By default draws are exact
@@ -59,27 +58,26 @@ def _sample() -> None:
       zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
+    track: tuple[str, ...] = option("--track ITEM,...", "Estimate the chance of a set. Repeatable.")
+
+
+class GraphInput(Options):
+    """A file with a graph, and how to read it."""
+
+    file: str = argument(type=PATH)
+    format: GraphFormat | None = option("--format", "What FILE is, if its ending does not tell.")
+    key: str | None = option("--key NAME", "Which array of an .npz file.")
+    weight: str | None = option("--weight ATTRIBUTE", "The weight of GraphML edges.")
+    unweighted: bool = option("--unweighted", "Ignore weights of an edge list or matrix.")
+    undirected: bool = option("--undirected", "Ignore directions.")
+
 
 @command(
-    "trees",
     "trees.draw_trees",
     "Random spanning trees of a graph.",
-    endings=(".npz", ".npy", ".edges", ".txt", ".graphml"),
+    (".npz", ".npy", ".edges", ".txt", ".graphml"),
 )
-@click.argument("file", type=click.Path(allow_dash=True))
-@click.option(
-    "--format",
-    type=click.Choice(["edges", "graphml", "mtx", "npz", "npy"]),
-    help="What FILE is, when its ending does not tell.",
-)
-@key_option
-@click.option("--weight", metavar="ATTRIBUTE", help="The weight of GraphML edges.")
-@click.option("--unweighted", is_flag=True, help="Ignore weights of an edge list or matrix.")
-@click.option("--undirected", is_flag=True, help="Ignore directions.")
-@restriction_options
-@run_options
-@output_options
-def _trees() -> None:
+class TreesOptions(Run, Restriction, GraphInput):
     """Draw spanning trees of the graph in FILE, exactly: by default one, as a list of edges.
 
     FILE is an edge list (lines "u v" or "u v weight"), GraphML, or a symmetric matrix of edge
@@ -97,28 +95,8 @@ def _trees() -> None:
     """
 
 
-@command("summarize", "apps.make_summary", "A few sentences of a text.", endings=(".txt",))
-@click.argument("file", type=click.Path(allow_dash=True))
-@number_option("-k", "--sentences", default=11, help="How many.")
-@click.option("--query", metavar="TEXT", help="Prefer sentences about this.")
-@choice(
-    ("mbr", "draw", "best"),
-    "mbr",
-    "--answer",
-    help="Minimum Bayes risk, a single draw, or the most likely of the draws.",
-)
-@number_option("-n", "--draws", default=None, help="Draws that the answer rests on.")
-@click.option(
-    "--features",
-    metavar="NAME",
-    default="auto",
-    help="Of sentences: auto, appendix, spread or lsa.",
-)
-@click.option("--language", metavar="CODE", help="Of the text, such as en or de.")
-@method_option
-@seed_option
-@output_options
-def _summarize() -> None:
+@command("apps.make_summary", "A few sentences of a text.", (".txt",))
+class SummarizeOptions(Options):
     """Summarize the text in FILE by sentences of it that differ from each other.
 
     The text is UTF-8. Sentences come in their order, one a line.
@@ -131,24 +109,23 @@ def _summarize() -> None:
       zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
     """
 
+    file: str = argument(type=PATH)
+    sentences: int = option("-k --sentences N", "How many.", default=11)
+    query: str | None = option("--query TEXT", "Prefer sentences about this.")
+    answer: Literal["mbr", "draw", "best"] = option(
+        "--answer", "Minimum Bayes risk, a single draw, or the likeliest draw.", default="mbr"
+    )
+    draws: int | None = option("-n --draws N", "Draws that the answer rests on.")
+    features: str = option(
+        "--features NAME", "Of sentences: auto, appendix, spread or lsa.", default="auto"
+    )
+    language: str | None = option("--language CODE", "Of the text, such as en or de.")
+    method: Method = METHOD
+    seed: int = SEED
 
-@command(
-    "landmarks", "apps.pick_landmarks", "Rows that stand for all rows.", endings=(".npy", ".npz")
-)
-@input_options()
-@number_option("-k", "--number", "n_landmarks", default=10, help="How many.")
-@choice(
-    ("pca", "kernel", "isomap", "precomputed"),
-    "pca",
-    "--transformer",
-    help="Where directions come from; precomputed takes K columns as they are.",
-)
-@click.option("--weights", metavar="COLUMN|FILE", help="Weights of the rows, not negative.")
-@number_option("-n", "--draws", "n_draws", default=1, help="Keep the best of this many draws.")
-@method_option
-@seed_option
-@output_options
-def _landmarks() -> None:
+
+@command("apps.pick_landmarks", "Rows that stand for all rows.", (".npy", ".npz"))
+class LandmarksOptions(Input):
     """Pick rows of FILE that stand for all of them.
 
     Text has one row a line, by its label or its number from 0. --csv has their features as well.
@@ -161,23 +138,18 @@ def _landmarks() -> None:
       zonodpp info --example foods | zonodpp landmarks - --id food -k 3 --seed 1 --csv
     """
 
+    n_landmarks: int = option("-k --number N", "How many.", default=10)
+    transformer: Literal["pca", "kernel", "isomap", "precomputed"] = option(
+        "--transformer", "Where directions come from; precomputed takes K columns.", default="pca"
+    )
+    weights: str | None = option("--weights COLUMN|FILE", "Weights of the rows, not negative.")
+    n_draws: int = option("-n --draws N", "Keep the best draw of N.", default=1)
+    method: Method = METHOD
+    seed: int = SEED
 
-@command("shortlist", "apps.make_shortlist", "Relevant and diverse items.", endings=(".npy",))
-@input_options()
-@click.option("--relevance", metavar="COLUMN|FILE", required=True, help="How good each item is.")
-@number_option("-k", "--number", "k", default=10, help="How many.")
-@click.option("--diversity", default=1.0, help="0 goes by relevance alone.")
-@choice(
-    ("draw", "best"),
-    "draw",
-    "--answer",
-    help="A random draw, or the likeliest set that a search finds.",
-)
-@number_option("-n", "--draws", "n_draws", default=1, help="Keep the best of this many draws.")
-@restriction_options
-@seed_option
-@output_options
-def _shortlist() -> None:
+
+@command("apps.make_shortlist", "Relevant and diverse items.", (".npy",))
+class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
 
     Items are labels of --id, or row numbers from 0. Row numbers name items also where labels are
@@ -191,18 +163,18 @@ def _shortlist() -> None:
       zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --seed 1
     """
 
+    relevance: str = option("--relevance COLUMN|FILE", "How good each item is.", required=True)
+    k: int = option("-k --number N", "How many.", default=10)
+    diversity: float = option("--diversity D", "0 goes by relevance alone.", default=1.0)
+    answer: Literal["draw", "best"] = option(
+        "--answer", "A random draw, or the likeliest set that a search finds.", default="draw"
+    )
+    n_draws: int = option("-n --draws N", "Keep the best draw of N.", default=1)
+    seed: int = SEED
 
-@command("volume", "volume.compute_volume", "Volume of a zonotope.", endings=())
-@input_options()
-@items_option
-@click.option(
-    "--method", type=click.Choice(["exact", "estimate"]), help="Default: exact where that is quick."
-)
-@click.option("-n", "--draws", type=int, metavar="N", help="Draws of the estimate.")
-@click.option("--rel-error", default=0.01, help="Standard error to reach, relative to the volume.")
-@seed_option
-@output_options
-def _volume() -> None:
+
+@command("volume.compute_volume", "Volume of a zonotope.")
+class VolumeOptions(ItemsInput):
     r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
     In d dimensions the volume is the sum of |det| over all sets of d generators: exact for small
@@ -214,17 +186,16 @@ def _volume() -> None:
       zonodpp volume foods.csv --id food --method estimate --rel-error 0.05 --seed 1
     """
 
+    method: Literal["exact", "estimate"] | None = option(
+        "--method", "Default: exact where that is quick."
+    )
+    draws: int | None = option("-n --draws N", "Draws of the estimate.")
+    rel_error: float = option("--rel-error E", "Relative standard error to reach.", default=0.01)
+    seed: int = SEED
 
-@command("info", "info.show_facts", "This installation, a file, example data.")
-@input_options(required=False)
-@items_option
-@click.option(
-    "--example",
-    type=click.Choice(["foods", "graph", "article", "digits"]),
-    help="Write an example to standard output.",
-)
-@output_options
-def _info() -> None:
+
+@command("info.show_facts", "This installation, a file, example data.", (".npy", ".txt", ".edges"))
+class InfoOptions(ItemsInput):
     """Describe FILE (shape, rank, what a draw would be), or else this installation.
 
     Example:
@@ -233,10 +204,14 @@ def _info() -> None:
       zonodpp info foods.csv --id food
     """
 
+    file: str = argument(type=PATH, required=False)
+    example: Literal["foods", "graph", "article", "digits"] | None = option(
+        "--example", "Write an example to standard output, or with --out to a file."
+    )
 
-@command("completion", "info.show_completion", "Completion for bash, zsh and fish.")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def _completion() -> None:
+
+@command("info.show_completion", "Completion for bash, zsh and fish.", None)
+class CompletionOptions(Options):
     """Write the script that completes commands, options and files in your shell.
 
     Then have your shell read it: put "source .../zonodpp.bash" into ~/.bashrc, the zsh one into
@@ -246,5 +221,4 @@ def _completion() -> None:
       zonodpp completion bash > zonodpp.bash
     """
 
-
-COMMANDS = (_sample, _trees, _summarize, _landmarks, _shortlist, _volume, _info, _completion)
+    shell: Literal["bash", "zsh", "fish"] = argument()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import click
 
-_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError, Warning)
 # What moves the cursor, changes colours, breaks lines, reverses the direction of writing or cannot
 # be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -40,25 +39,10 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
-def _as_options(text: str, parameters: Sequence[click.Parameter]) -> str:
-    """Write ``name=value`` as the option it is at a shell; other names stay as they are.
-
-    Examples
-    --------
-    >>> import click
-    >>> from zonodpp.cli.messages import _as_options
-    >>> _as_options("n=5: pass rank=2 or method='exact'", [click.Option(["--rank"])])
-    "n=5: pass --rank 2 or method='exact'"
-    """
-    flags = {str(parameter.name): max(parameter.opts, key=len) for parameter in parameters}
-    found = re.compile(rf"\b({'|'.join(flags)})=('?)([\w.+-]+)\2")
-    return found.sub(lambda match: f"{flags[match[1]]} {match[3]}", text)
-
-
 def one_line(problem: Exception | str) -> str:
     """Return an error or a warning as one line: what is wrong, and what to do.
 
-    While a command runs, arguments of the library are written as options of this command.
+    While a command runs, its options are written as at a shell: ``rank=2`` becomes ``--rank 2``.
 
     Examples
     --------
@@ -66,30 +50,29 @@ def one_line(problem: Exception | str) -> str:
     >>> one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
     'a.csv: no such file or directory'
     """
+    text = str(problem)
     if isinstance(problem, click.UsageError):
         path = problem.ctx.command_path if problem.ctx else "zonodpp"
         text = problem.format_message().rstrip(".")
-        return _flat(f"{text[:1].lower()}{text[1:]} (see '{path} --help')")
-    if isinstance(problem, click.ClickException):
-        return _flat(problem.format_message())
-    if isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
-        return _flat(f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}")
-    if isinstance(problem, Exception) and not is_expected(problem):
-        name = type(problem).__name__
-        return _flat(f"unexpected {name}: {problem}; --debug shows where, please report it")
-    text = str(problem) or f"{type(problem).__name__}; --debug shows where"
-    context = click.get_current_context(silent=True)
-    return _flat(text if context is None else _as_options(text, context.command.params))
+        text = f"{text[:1].lower()}{text[1:]} (see '{path} --help')"
+    elif isinstance(problem, click.ClickException):
+        text = problem.format_message()
+    elif isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
+        text = f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}"
+    elif isinstance(problem, Exception) and not is_expected(problem):
+        text = f"unexpected {type(problem).__name__}: {text}; --debug shows where, please report it"
+    elif not text:
+        text = f"{type(problem).__name__}; --debug shows where"
+    elif context := click.get_current_context(silent=True):
+        for option in context.command.params:
+            text = f" {text}".replace(f" {option.name}=", f" {option.opts[-1]} ")
+    line = printable(" ".join(text.split()))
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - _ENDING]} ... {line[-_ENDING:]}"
 
 
 def is_expected(problem: Exception) -> bool:
     """Tell whether the library raises such errors on purpose, with a message for people."""
     # The library raises RuntimeError itself; those of Python have types of their own.
-    return isinstance(problem, (*_EXPECTED, Warning)) or type(problem) is RuntimeError
-
-
-def _flat(text: str) -> str:
-    line = printable(" ".join(text.split()))
-    if len(line) <= _LONGEST:
-        return line
-    return f"{line[: _LONGEST - _ENDING]} ... {line[-_ENDING:]}"
+    return isinstance(problem, _EXPECTED) or type(problem) is RuntimeError

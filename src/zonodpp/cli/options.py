@@ -1,165 +1,153 @@
-"""Options that several commands share; the values of a group are passed on as one object."""
+"""Options as attributes of classes: an object of such a class holds the values that were given.
+
+Nothing heavy is imported here, so that help and completion come at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from zonodpp.cli.items import find_items
-
-Decorator = Callable[[Any], Any]
-
-METHODS = ("auto", "exact", "zonotope", "exchange", "trees")
-FORMATS = ("npy", "npz", "csv", "tsv", "parquet", "mtx")
-count = click.IntRange(min=1)  # the type of options such as --number
+Format = Literal["npy", "npz", "csv", "tsv", "parquet", "mtx"]
+Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
+NOT_NEGATIVE = click.IntRange(min=0)
+PATH = click.Path(allow_dash=True)
+DEBUG = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks.")
 
 
-class Input(NamedTuple):
+class Options:
+    """Values of options; a subclass declares each option as an attribute of its name and type."""
+
+    def __init__(self, **values: object) -> None:
+        for name in get_type_hints(type(self)):
+            _, settings = getattr(type(self), name)
+            setattr(self, name, values.get(name, settings.get("default")))
+
+    def pick(self, *names: str) -> dict[str, Any]:
+        """Return some of the values by name, as arguments of a function."""
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def parameters(cls) -> list[click.Parameter]:
+        """Return the parameters that click reads, those of base classes first."""
+        found: list[click.Parameter] = []
+        for name, kind in get_type_hints(cls).items():
+            words, settings = getattr(cls, name)
+            flags = [word for word in words if word.startswith("-")]
+            metavar = next((word for word in words if word not in flags), None)
+            settings = {"metavar": metavar} | _settings(kind) | settings
+            found.append(
+                click.Option([*flags, name], **settings)
+                if flags
+                else click.Argument([name], **settings)
+            )
+        return found
+
+
+def _settings(kind: Any) -> dict[str, Any]:
+    """Return what click has to know of a type; a tuple is a repeatable option, int is positive."""
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if get_origin(kind) is tuple:
+        return {"multiple": True}
+    if NoneType in get_args(kind):  # of X | None
+        return _settings(get_args(kind)[0])
+    if kind is bool:
+        return {"is_flag": True}
+    return {"type": click.IntRange(min=1) if kind is int else kind}
+
+
+def option(words: str, help: str, **settings: Any) -> Any:
+    """Declare an option by its flags, what stands for its value in the help, and its help.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.options import Options, option
+    >>> class Count(Options):
+    ...     draws: int | None = option("-n --draws N", "Draws to keep.")
+    >>> [draws] = Count.parameters()
+    >>> draws.name, draws.opts, draws.type.name
+    ('draws', ['-n', '--draws'], 'integer range')
+    """
+    return words.split(), {"help": help, **settings}
+
+
+def argument(**settings: Any) -> Any:
+    """Declare an argument."""
+    return [], settings
+
+
+METHOD = option("--method", "How to draw.", default="auto")
+SEED = option("--seed N", "Same seed, same result. Default: a new one.", type=NOT_NEGATIVE)
+
+
+class Input(Options):
     """The file to read, and how to read it."""
 
-    file: str
-    format: str | None
-    key: str | None
-    id: str | None
-    columns: str | None
-    header: bool | None
-
-
-class Run(NamedTuple):
-    """The method and the length of a run."""
-
-    method: str
-    algorithm: str | None
-    rule: str | None
-    preset: str | None
-    more: tuple[str, ...]
-    draws: int | None
-    chains: int
-    seed: int | None
-    burn_in: int
-    thin: int
-    seconds: float | None
-    checkpoint: str | None
-    workers: int | None
-
-
-class Restriction(NamedTuple):
-    """Names of items that must be in a draw, and of items that must not be in it."""
-
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-
-    def items(self, labels: Sequence[Any] | None, n: int) -> dict[str, list[int]]:
-        """Return the numbers of these items."""
-        return {
-            "include": find_items(self.include, labels, n, "--include"),
-            "exclude": find_items(self.exclude, labels, n, "--exclude", every=True),
-        }
-
-    def of(self, target: Any) -> Any:
-        """Return the target under this condition."""
-        items = self.items(target.labels, target.n)
-        return target.condition(**items) if any(items.values()) else target
-
-
-def _together(*options: Decorator) -> Decorator:
-    """Return one decorator that adds all of these options, shown in this order."""
-
-    def decorate(function: Any) -> Any:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-def choice(names: Sequence[str], default: str, *flags: str, help: str) -> Decorator:
-    """Return an option that takes one of these names."""
-    return click.option(*flags, type=click.Choice(names), default=default, help=help)
-
-
-def number_option(*flags: str, default: int | None, help: str) -> Decorator:
-    """Return an option that takes a whole number of at least 1."""
-    return click.option(*flags, type=count, metavar="N", default=default, help=help)
-
-
-def input_options(required: bool = True) -> Decorator:
-    """Return the argument FILE and the options that say how to read it."""
-    return _together(
-        click.argument("file", required=required, type=click.Path(allow_dash=True)),
-        click.option(
-            "--format",
-            type=click.Choice(FORMATS),
-            help="What FILE is, when its ending and first bytes do not tell.",
-        ),
-        key_option,
-        click.option("--id", metavar="COLUMN", help="The column with labels of the items."),
-        click.option(
-            "--columns",
-            metavar="A,B,...",
-            help="Feature columns, by name or number from 0. Default: all others.",
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether a CSV begins with names. Default: it does if no cell there is a number.",
-        ),
+    file: str = argument(type=PATH)
+    format: Format | None = option(
+        "--format", "What FILE is, when its ending and first bytes do not tell."
+    )
+    key: str | None = option("--key NAME", "Which array of an .npz file.")
+    id: str | None = option("--id COLUMN", "The column with labels of the items.")
+    columns: str | None = option(
+        "--columns A,B,...", "Feature columns, by name or number from 0. Default: all others."
+    )
+    header: bool | None = option(
+        "--header/--no-header",
+        "Whether a CSV begins with names. Default: it does if no cell there is a number.",
+        default=None,
     )
 
 
-key_option = click.option("--key", metavar="NAME", help="Which array of an .npz file.")
-items_option = choice(
-    ("rows", "columns"), "rows", "--items", help="What the items are; columns, as in the paper's A."
-)
-method_option = choice(METHODS, "auto", "--method", help="How to draw.")
-seed_option = click.option(
-    "--seed", type=int, metavar="N", help="Same seed, same result. Default: a new one."
-)
-debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."
-)
+class ItemsInput(Input):
+    """A file whose items are the rows or the columns."""
 
-restriction_options = _together(
-    click.option(
-        "--include",
-        metavar="ITEM,...",
-        multiple=True,
-        help="Items that must be in. A label that several items have is refused.",
-    ),
-    click.option(
-        "--exclude",
-        metavar="ITEM,...",
-        multiple=True,
-        help="Items that must not be in: all items with the label.",
-    ),
-)
+    items: Literal["rows", "columns"] = option(
+        "--items", "What the items are; columns, as in the paper's A.", default="rows"
+    )
 
-run_options = _together(
-    click.option("-n", "--draws", type=int, metavar="N", help="Draws to keep, for each chain."),
-    seed_option,
-    method_option,
-    click.option("--algorithm", metavar="NAME", help="Of methods exact and trees."),
-    click.option("--rule", metavar="NAME", help="heat-bath, metropolis or barker (exchange)."),
-    click.option("--preset", metavar="NAME", help="paper (zonotope)."),
-    click.option(
-        "-O", "more", metavar="NAME=VALUE", multiple=True, help="Any other option of the method."
-    ),
-    click.option("--chains", type=int, metavar="N", default=1, help="Independent runs."),
-    click.option("--burn-in", type=int, metavar="N", default=0, help="Steps dropped at first."),
-    click.option("--thin", type=int, metavar="N", default=1, help="Steps from draw to draw."),
-    click.option("--seconds", type=float, metavar="S", help="Stop after this time."),
-    click.option(
+
+class Restriction(Options):
+    """Names of items that must be in a draw, and of items that must not be in it."""
+
+    include: tuple[str, ...] = option(
+        "--include ITEM,...", "Items that must be in. A label that several have is refused."
+    )
+    exclude: tuple[str, ...] = option(
+        "--exclude ITEM,...", "Items that must not be in: all items with the label."
+    )
+
+
+class Run(Options):
+    """The method and the length of a run."""
+
+    draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
+    seed: int | None = SEED
+    method: Method = METHOD
+    algorithm: str | None = option("--algorithm NAME", "Of methods exact and trees.")
+    rule: str | None = option("--rule NAME", "heat-bath, metropolis or barker (exchange).")
+    preset: str | None = option("--preset NAME", "paper (zonotope).")
+    more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
+    chains: int = option("--chains N", "Independent runs.", default=1)
+    burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=NOT_NEGATIVE)
+    thin: int = option("--thin N", "Steps from draw to draw.", default=1)
+    seconds: float | None = option("--seconds S", "Stop after this time.")
+    checkpoint: str | None = option(
         "--checkpoint",
+        "A file to go on from, whatever stops the run: repeat the command.",
         type=click.Path(),
-        help="A file to go on from, whatever stops the run: repeat the command.",
-    ),
-    click.option("--workers", type=int, metavar="N", help="Threads. Default: all processors."),
-)
+    )
+    workers: int | None = option("--workers N", "Threads. Default: all processors.")
 
-output_options = _together(
-    click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output."),
-    click.option("--csv", "as_csv", is_flag=True, help="Write CSV to standard output."),
-    click.option("--out", type=click.Path(dir_okay=False), help="Write to a file, by its ending."),
-)
+
+class Output(Options):
+    """Where the result goes, and in which form."""
+
+    as_json: bool = option("--json", "Write JSON to standard output.")
+    as_csv: bool = option("--csv", "Write CSV to standard output.")
+    out: str | None = option(
+        "--out", "Write to a file, by its ending.", type=click.Path(dir_okay=False)
+    )

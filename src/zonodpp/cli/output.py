@@ -7,40 +7,34 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple, TextIO
+from types import ModuleType
 
 import click
 
 from zonodpp._files import replacing
 from zonodpp._optional import optional
-from zonodpp._stderr import is_watched
 from zonodpp.cli.messages import printable
+from zonodpp.cli.options import Output
 
-Rows = tuple[list[str], Iterable[Sequence[Any]]]  # header and rows
-Writer = Callable[[str], None]
+Rows = tuple[list[str], Iterable[Sequence[object]]]  # header and rows
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True)
+class Result:
     """A result in the forms it can take, each made when it is asked for."""
 
-    text: Callable[[], str]
-    data: Callable[[], Any]
+    text: Callable[[], str | bytes]  # bytes go out as they are, but never to a terminal
+    data: Callable[[], object]
     rows: Callable[[], Rows]
-    files: dict[str, Writer] = {}  # noqa: RUF012 - ending -> what writes it, besides these three
+    # What writes files of other endings than .json, .csv, .parquet and .txt.
+    files: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
     seed: int | None = None  # to show, if the program chose it
 
 
-class Destination(NamedTuple):
-    """Where the result goes, and in which form."""
-
-    as_json: bool
-    as_csv: bool
-    out: str | None
-
-
-def check_destination(destination: Destination, *endings: str) -> None:
+def check_destination(destination: Output, *endings: str) -> None:
     """Raise before the work is done if its result could not be written afterwards."""
     if destination.as_json and destination.as_csv:
         raise click.UsageError("--json and --csv exclude each other")
@@ -55,94 +49,67 @@ def check_destination(destination: Destination, *endings: str) -> None:
     if not os.path.isdir(folder):
         raise click.UsageError(f"--out {out}: there is no folder {folder}")
     if ending == ".parquet":
-        need_pandas()
+        need_parquet()
     elif ending == ".graphml":
         optional("networkx", "graph", "GraphML")
 
 
-def need_pandas() -> Any:
-    """Return pandas, which needs pyarrow to read and write Parquet."""
-    optional("pyarrow", "parquet", "a .parquet file")
-    return optional("pandas", "parquet", "a .parquet file")
+def need_parquet() -> ModuleType:
+    """Return the module that reads and writes Parquet."""
+    module: ModuleType = optional("pyarrow.parquet", "parquet", "a .parquet file")
+    return module
 
 
-def standard_output() -> TextIO:
-    """Return the standard output; a process can be started without one."""
-    if sys.stdout is None:
-        raise click.UsageError("standard output is closed; write to a file with --out")
-    return sys.stdout
-
-
-def write(result: Result, destination: Destination) -> None:
+def write(result: Result, destination: Output) -> None:
     """Write the result where it was asked for."""
     if destination.out is not None:
-        _write_file(result, destination.out)
-        if is_watched():
-            click.echo(f"zonodpp: saved {printable(destination.out)}", err=True)
-    if destination.as_json:
-        standard_output().write(_as_json(result.data()))
-    elif destination.as_csv:
-        out = standard_output()
-        shown = io.StringIO()
-        _write_csv(result.rows(), shown if out.isatty() else out)
-        out.write(printable(shown.getvalue()))  # a terminal gets no control characters
-    elif destination.out is None:
-        text = printable(result.text())
-        standard_output().write(text if text.endswith("\n") else f"{text}\n")
+        with replacing(destination.out) as temporary:
+            _write_file(result, temporary)
+    as_text = ".txt" if destination.out is None else None
+    form = ".json" if destination.as_json else ".csv" if destination.as_csv else as_text
+    if form is None:
+        return
+    if sys.stdout is None:  # a process can be started without one
+        raise click.UsageError("standard output is closed; write to a file with --out")
+    text = _formatted(result, form)
+    if isinstance(text, str):  # a terminal gets no control characters
+        sys.stdout.write(printable(text) if form != ".csv" or sys.stdout.isatty() else text)
+    elif b"\0" in text and sys.stdout.isatty():
+        raise click.UsageError("this is binary data; write it to a file with --out")
+    else:
+        click.echo(text, nl=False)
 
 
-def _write_file(result: Result, out: str) -> None:
-    """Write a file that appears whole under its name or not at all."""
-    ending = os.path.splitext(out)[1].lower()
-    with replacing(out) as temporary:
-        if ending in result.files:
-            result.files[ending](temporary)
-        elif ending == ".parquet":
-            header, rows = result.rows()
-            frame = need_pandas().DataFrame([list(row) for row in rows], columns=header)
-            frame.to_parquet(temporary)
-        else:
-            with open(temporary, "w", encoding="utf-8", newline="") as file:
-                if ending == ".json":
-                    file.write(_as_json(result.data()))
-                elif ending == ".txt":
-                    file.write(result.text() + "\n")
-                else:
-                    _write_csv(result.rows(), file)
+def _write_file(result: Result, path: str) -> None:
+    ending = os.path.splitext(path)[1].lower()
+    if ending in result.files:
+        result.files[ending](path)
+    elif ending == ".parquet":
+        header, rows = result.rows()
+        arrow = optional("pyarrow", "parquet", "a .parquet file")
+        columns = [arrow.array(column) for column in zip(*rows, strict=True)]
+        need_parquet().write_table(arrow.Table.from_arrays(columns, names=header), path)
+    elif ending not in (".json", ".csv", ".txt"):  # known to the command, but for other results
+        raise click.UsageError(f"--out: this result cannot be written as {ending}")
+    else:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(str(_formatted(result, ending)))
 
 
-def _write_csv(table: Rows, file: Any) -> None:
-    header, rows = table
-    csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
+def _formatted(result: Result, ending: str) -> str | bytes:
+    """Return the result as JSON, as CSV or as text for people."""
+    if ending == ".json":
+        text = json.dumps(result.data(), default=_as_json_value, ensure_ascii=False) + "\n"
+        return text if text.isascii() else printable(text)
+    if ending == ".csv":
+        header, rows = result.rows()
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
+        return file.getvalue()
+    shown = result.text()
+    return shown if isinstance(shown, bytes) or shown.endswith("\n") else f"{shown}\n"
 
 
-def _as_json(data: Any) -> str:
-    # In one piece: json.dump would write entry by entry, which takes ten times as long.
-    text = json.dumps(data, default=_as_json_value, ensure_ascii=False) + "\n"
-    return text if text.isascii() else printable(text)
-
-
-def _as_json_value(value: Any) -> Any:
+def _as_json_value(value: object) -> object:
     """Turn arrays and numpy's numbers into what JSON knows."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def columns_of_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Set rows in columns: text to the left, everything after it to the right.
-
-    Examples
-    --------
-    >>> from zonodpp.cli.output import columns_of_text
-    >>> print(columns_of_text(["item", "share"], [["apple", "0.25"], ["egg", "1"]]))
-    item   share
-    apple   0.25
-    egg        1
-    """
-    table = [list(header), *(list(row) for row in rows)]
-    widths = [max(len(row[k]) for row in table) for k in range(len(header))]
-    lines = []
-    for row in table:
-        first = row[0].ljust(widths[0])
-        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join([first, *rest]).rstrip())
-    return "\n".join(lines)

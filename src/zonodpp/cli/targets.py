@@ -3,123 +3,102 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
 
 import click
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
+from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
-from zonodpp.cli.files import ItemTable, open_source, read_array, read_table
-from zonodpp.targets import ProjectionDPP
-from zonodpp.targets.dpp import DPP
-from zonodpp.targets.family import VolumeSampling
-from zonodpp.targets.kdpp import KDPP
+from zonodpp.cli.files import open_source, read_array, read_source
+from zonodpp.cli.interface import SampleOptions
+from zonodpp.cli.items import restricted_items
+from zonodpp.cli.options import Input, Restriction
+from zonodpp.cli.table import ItemTable
+from zonodpp.targets.target import Target
 
 
-class Shape(NamedTuple):
-    """What the table holds, and the target to make from it."""
-
-    items: str = "rows"  # or "columns", as in the paper
-    kernel: bool = False
-    rank: int | None = None
-    jitter: float | None = None
-    power: float = 2.0
-    size: int | None = None  # of the draws of a k-DPP
-    dpp: bool = False
-    expected_size: float | None = None  # of the draws of a DPP
-
-    @property
-    def spectral(self) -> bool:
-        """Whether the target is a DPP or k-DPP of a kernel L, not a projection DPP."""
-        return self.size is not None or self.dpp or self.expected_size is not None
-
-    @property
-    def reduced(self) -> bool:
-        """Whether an option is given that only projection DPPs of features have."""
-        return self.rank is not None or self.jitter is not None or self.power != 2
-
-
-def make_target(table: ItemTable, shape: Shape, weights: Any, seed: int | None) -> Any:
+def make_target(table: ItemTable, options: SampleOptions, weights: Floats | None) -> Target:
     """Make the target of a table, with the labels that its file gives."""
-    by_columns = shape.items == "columns"
+    by_columns = options.items == "columns"
     X = table.values.T if by_columns else table.values
     labels = table.columns if by_columns else table.labels
-    target: Any
-    if shape.kernel and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"{table.source} is {X.shape[0]} x {X.shape[1]}, but a kernel is n x n; for features "
-            "leave out --kernel"
-        )
-    if shape.spectral:
-        target = _spectral_target(X, shape, weights)
-    elif shape.kernel:
-        if weights is not None or shape.reduced:
-            raise click.UsageError("--kernel takes no --weights, --rank, --jitter or --power")
+    size, dpp = options.size is not None, options.dpp or options.expected_size is not None
+    _check_options(options, size, dpp, weights is not None)
+    if options.kernel and X.shape[0] != X.shape[1]:
+        found = f"{table.source} is {X.shape[0]} x {X.shape[1]}"
+        raise ValueError(f"{found}, but a kernel is n x n; for features leave out --kernel")
+    target: Target
+    if size or dpp:
+        target = _spectral_target(X, options, weights)
+    elif options.kernel:
         target = ProjectionDPP.from_kernel(X)
     else:
-        if shape.rank is None:
-            _check_features(table.source, X, shape)
-        target = ProjectionDPP.from_features(
-            X, weights=weights, rank=shape.rank, jitter=shape.jitter, rng=seed
-        )
-        if shape.power != 2:
-            target = VolumeSampling(target.A, power=shape.power, weights=weights)
+        if options.rank is None:
+            _check_features(table.source, X, options)
+        choices = options.pick("rank", "jitter")
+        target = ProjectionDPP.from_features(X, weights=weights, rng=options.seed, **choices)
+        if options.power != 2:
+            target = VolumeSampling(target.A, power=options.power, weights=weights)
     return target if labels is None else target.with_labels(labels)
 
 
-def _check_features(source: str, X: Any, shape: Shape) -> None:
+def _check_options(options: SampleOptions, size: bool, dpp: bool, weighted: bool) -> None:
+    """Refuse options that exclude each other."""
+    reduced = options.rank is not None or options.jitter is not None or options.power != 2
+    if size and dpp:
+        raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
+    if reduced and (size or dpp or options.kernel):
+        raise click.UsageError("--size, --dpp and --kernel take no --rank, --jitter or --power")
+    if options.kernel and weighted:
+        raise click.UsageError("--kernel takes no --weights")
+
+
+def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:
+    """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
+    if weights is not None:
+        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
+        X = quality[:, None] * X if isinstance(X, np.ndarray) else sp.diags_array(quality) @ X
+    if options.size is not None:
+        return KDPP(X, options.size) if options.kernel else KDPP.from_features(X, options.size)
+    target = DPP(L=X) if options.kernel else DPP.from_features(X)
+    return target if options.expected_size is None else target.scaled(options.expected_size)
+
+
+def _check_features(source: str, X: Matrix, options: SampleOptions) -> None:
     """Refuse features that cannot be independent, before memory for their square is taken."""
     n, d = X.shape
     if d > n:
-        other = "rows" if shape.items == "columns" else "columns"
+        other = "rows" if options.items == "columns" else "columns"
         raise ValueError(
-            f"{source} has {n} items with {d} features: a draw of {d} out of {n} items is "
-            f"impossible. Pass --rank R for R < {n} items in a draw; if the items are the {other}, "
-            f"pass --items {other}"
+            f"{source} has {n} items with {d} features, but a draw has at most {n} items. Pass "
+            f"--rank R for draws of R items; if the items are the {other}, pass --items {other}"
         )
-    if shape.jitter is not None or not sp.issparse(X):
-        return
-    occupied = min(np.unique(index).size for index in X.nonzero())
-    if occupied < d:
+    occupied = min(np.unique(index).size for index in X.nonzero()) if sp.issparse(X) else d
+    if occupied < d and options.jitter is None:
         raise ValueError(
-            f"{source} has {d:,} features, but only {occupied:,} of them or of the items "
-            "have entries: features must be linearly independent. Leave out those without entries "
-            f"or pass --rank {max(1, occupied)} or less"
+            f"{source} has {d:,} features, but only {occupied:,} of them or of the items have "
+            f"entries; leave out the others, or pass --rank {max(1, occupied)} or less"
         )
 
 
-def _spectral_target(X: Any, shape: Shape, weights: Any) -> Any:
-    """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
-    if shape.reduced:
-        raise click.UsageError("--size and --dpp take none of --rank, --jitter, --power")
-    if shape.size is not None and (shape.dpp or shape.expected_size is not None):
-        raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
-    if shape.kernel and weights is not None:
-        raise click.UsageError("--kernel takes no --weights")
-    if weights is not None:
-        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
-        X = sp.diags_array(quality) @ X if sp.issparse(X) else quality[:, None] * X
-    if shape.size is not None:
-        return KDPP(X, shape.size) if shape.kernel else KDPP.from_features(X, shape.size)
-    target = DPP(L=X) if shape.kernel else DPP.from_features(X)
-    return target if shape.expected_size is None else target.scaled(shape.expected_size)
+def condition(target: Target, options: Restriction) -> Target:
+    """Return the target under the condition that --include and --exclude state."""
+    items = restricted_items(options, target.labels, target.n)
+    return target.condition(**items) if any(items.values()) else target
 
 
-def read_weights(table: ItemTable, weights: str | None, n: int, option: str = "--weights") -> Any:
+def read_weights(table: ItemTable, weights: str, n: int, option: str = "--weights") -> Floats:
     """Return numbers for items: a column kept aside, or a file with one for each item."""
-    if weights is None:
-        return None
     if weights in table.aside:
         return table.aside[weights]
     if not os.path.exists(weights):
-        raise ValueError(
-            f"{option} {weights}: neither a column of {table.source} nor a file of {n} numbers"
-        )
-    source = open_source(weights, None)
-    arrays = ("npy", "npz")
-    values = read_array(source) if source.format in arrays else read_table(source).values
-    found = np.asarray(values)
+        known = f"a column of {table.source} nor a file of {n} numbers"
+        raise ValueError(f"{option} {weights}: neither {known}")
+    source = open_source(weights)
+    is_array = source.format in ("npy", "npz")
+    found = np.asarray(read_array(source) if is_array else read_source(source, Input()).values)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")

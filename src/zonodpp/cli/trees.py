@@ -1,84 +1,64 @@
-"""``zonodpp trees``: draw random spanning trees of a graph."""
+"""``zonodpp trees``: read a graph, and draw random spanning trees of it."""
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from math import inf
+from typing import IO, get_args
 
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp import ProjectionDPP, Samples
 from zonodpp._optional import optional
 from zonodpp.cli.draws import describe, first_line, run_sample, share_table
-from zonodpp.cli.graphs import read_graph_target
+from zonodpp.cli.files import Source, open_source, read_array, readable
+from zonodpp.cli.interface import GraphFormat, GraphInput, TreesOptions
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.options import Restriction, Run
 from zonodpp.cli.output import Result, Rows
-from zonodpp.samples import Samples
+from zonodpp.cli.table import is_number, text_lines
+from zonodpp.cli.targets import condition
+
+_ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
+_SEPARATORS = re.compile(r"[,;\s]+")
 
 
-def draw_trees(
-    file: str, restriction: Restriction, run: Run, unweighted: bool, **options: Any
-) -> Result | None:
-    """Run ``zonodpp trees``; the further options are those of `read_graph_target`."""
-    if run.draws is None and run.seconds is None:
-        run = run._replace(draws=1)
-    target = read_graph_target(file, weighted=not unweighted, **options)
-    samples = run_sample(run, restriction.of(target))
-    if samples.subsets.shape[1] == 0:
-        return None
-    found = describe(samples, [], run.seed)
-    write_tree = functools.partial(_write_tree, samples)
-    return found._replace(
-        text=lambda: _text_of_trees(samples, run.seed),
+def draw_trees(options: TreesOptions) -> Result | None:
+    """Run ``zonodpp trees``."""
+    if options.draws is None and options.seconds is None:
+        options.draws = 1
+    samples = run_sample(options, condition(read_graph_target(options), options))
+    found = describe(samples, options.seed)
+    writers = dict.fromkeys((".edges", ".txt", ".graphml"), lambda path: _write_tree(samples, path))
+    return found and replace(
+        found,
+        text=lambda: _text_of_trees(samples, options.seed),
         rows=lambda: _rows_of_trees(samples),
-        files=found.files | dict.fromkeys((".edges", ".txt", ".graphml"), write_tree),
+        files={**found.files, **writers},
     )
 
 
-def _write_tree(samples: Samples, path: str) -> None:
-    """Write the only tree of a run as GraphML or as an edge list."""
-    if samples.subsets.shape[0] * samples.subsets.shape[1] > 1:
-        raise ValueError("this kind of file holds one tree; pass --draws 1, or --out trees.csv")
-    if path.endswith(".graphml"):
-        optional("networkx", "graph", "GraphML").write_graphml(samples.to_networkx(), path)
-        return
-    _check_names(samples)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(_edge_list(samples))
-
-
-def _check_names(samples: Samples) -> None:
-    """Refuse names of nodes that an edge list cannot hold."""
-    for edge in samples.labelled()[0][0]:
-        for name in map(str, edge[:2]):
-            if not name or name[0] in "#%" or re.search(r"[\s,;]", name):
-                raise ValueError(
-                    f"an edge list cannot hold the node {quoted(name)}: blanks, commas and "
-                    "semicolons separate names, # and % begin comments; pass --out tree.graphml"
-                )
-
-
-def _weights(samples: Samples) -> list[str] | None:
-    """Return the weights of all edges as text, unless they are all one."""
-    weights = samples.target.weights
-    if weights is None or (weights == 1).all():
-        return None
-    return [f"{weight:.17g}" for weight in weights.tolist()]
-
-
-def _edges(samples: Samples) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield chain, draw and ends of each edge, with its weight where there are weights."""
-    labels, weights = samples.target.labels, _weights(samples)
+def _rows_of_trees(samples: Samples) -> Rows:
+    """Return chain, draw and ends of each edge, with its weight unless all weights are one."""
+    labels, weights = samples.target.labels, samples.target.weights
     assert labels is not None
-    for chain, block in enumerate(samples.subsets.tolist()):
-        for draw, items in enumerate(block):
-            for item in items:
-                ends = [str(end) for end in labels[item][:2]]
-                yield chain, draw, ends if weights is None else [*ends, weights[item]]
+    edges = [[str(end) for end in label[:2]] for label in labels]
+    header = ["chain", "draw", "source", "target"]
+    if weights is not None and (weights != 1).any():
+        header.append("weight")
+        edges = [[*ends, f"{weight:.17g}"] for ends, weight in zip(edges, weights, strict=True)]
+    return header, (
+        [chain, draw, *edges[item]]
+        for chain, block in enumerate(samples.subsets.tolist())
+        for draw, items in enumerate(block)
+        for item in items
+    )
 
 
 def _edge_list(samples: Samples) -> str:
-    return "".join(" ".join(edge) + "\n" for _, _, edge in _edges(samples))
+    return "".join(" ".join(map(str, row[2:])) + "\n" for row in _rows_of_trees(samples)[1])
 
 
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
@@ -89,7 +69,108 @@ def _text_of_trees(samples: Samples, seed: int | None) -> str:
     return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
 
 
-def _rows_of_trees(samples: Samples) -> Rows:
-    header = ["chain", "draw", "source", "target"]
-    rows = ([chain, draw, *edge] for chain, draw, edge in _edges(samples))
-    return [*header, *([] if _weights(samples) is None else ["weight"])], rows
+def _write_tree(samples: Samples, path: str) -> None:
+    """Write the only tree of a run as GraphML or as an edge list."""
+    if samples.subsets.shape[0] * samples.subsets.shape[1] > 1:
+        raise ValueError("this kind of file holds one tree; pass --draws 1, or --out trees.csv")
+    if path.endswith(".graphml"):
+        optional("networkx", "graph", "GraphML").write_graphml(samples.to_networkx(), path)
+        return
+    for _, _, *edge in _rows_of_trees(samples)[1]:
+        for name in map(str, edge[:2]):
+            if not name or name[0] in "#%" or _SEPARATORS.search(name):
+                raise ValueError(
+                    f"an edge list cannot hold the node {quoted(name)}: blanks, commas and "
+                    "semicolons separate names, # and % begin comments; pass --out tree.graphml"
+                )
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(_edge_list(samples))
+
+
+def read_graph_target(options: GraphInput) -> ProjectionDPP:
+    r"""Read a graph and make the target whose draws are its spanning trees.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from zonodpp.cli.trees import read_graph_target
+    >>> from zonodpp.cli.interface import GraphInput
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "triangle.edges")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("a b 1\nb c 1\nc a 2\n")
+    ...     target = read_graph_target(GraphInput(file=path))
+    >>> target.labels, target.marginals()
+    ([('a', 'b'), ('a', 'c'), ('b', 'c')], array([0.6, 0.8, 0.6]))
+    """
+    ending = options.file.rsplit(".", 1)[-1].lower()
+    source = open_source(
+        options.file, options.format or _ENDINGS.get(ending), get_args(GraphFormat)
+    )
+    if source.format == "graphml":
+        return _from_graphml(source, options)
+    names = None
+    if source.format == "edges":
+        with source.stream() as stream:
+            names, adjacency = _read_edges(stream, source.name, not options.unweighted)
+    else:
+        matrix = read_array(source, options.key)
+        if matrix.ndim != 2:
+            raise ValueError(f"{source.name}: a matrix has two dimensions, not {matrix.ndim}")
+        adjacency = sp.csr_array(matrix)
+        adjacency = adjacency.maximum(adjacency.T) if options.undirected else adjacency
+        adjacency = (adjacency != 0).astype(np.float64) if options.unweighted else adjacency
+    return ProjectionDPP.from_graph(adjacency, weight=options.weight, names=names)
+
+
+def _from_graphml(source: Source, options: GraphInput) -> ProjectionDPP:
+    nx = optional("networkx", "graph", "GraphML")
+    with readable(source, "GraphML") as stream:
+        graph = nx.read_graphml(stream)
+    if graph.is_directed() and not options.undirected:
+        raise ValueError(f"{source.name} is a directed graph; pass --undirected")
+    graph = graph.to_undirected() if options.undirected else graph
+    return ProjectionDPP.from_graph(graph, weight=options.weight)
+
+
+def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[str], sp.csr_array]:
+    """Read lines ``u v [weight]``; return the names of the nodes and the adjacency matrix.
+
+    An edge given twice, in either direction, is one edge.
+    """
+    number: dict[str, int] = {}
+    edges: dict[tuple[int, int], tuple[float | None, int]] = {}
+    for line, ends, weight in _edge_lines(stream, source, weighted):
+        u, v = sorted(number.setdefault(name, len(number)) for name in ends)
+        first, at = edges.setdefault((u, v), (weight, line))
+        if None not in (first, weight) and first != weight:
+            edge = f"edge {quoted(' '.join(ends))} has weight {weight:g}"
+            raise ValueError(f"{source}, line {line}: {edge}, but {first:g} at line {at}")
+    bare = [line for weight, line in edges.values() if weight is None]
+    if not edges:
+        raise ValueError(f"{source} has no edges")
+    if 0 < len(bare) < len(edges):
+        raise ValueError(f"{source}, line {bare[0]}: this edge has no weight, but others have")
+    weights = [1.0 if weight is None else weight for weight, _ in edges.values()]
+    places = tuple(zip(*edges, strict=True))
+    upper = sp.coo_array((weights, places), shape=(len(number), len(number))).tocsr()
+    return list(number), upper + sp.triu(upper, k=1).T
+
+
+def _edge_lines(
+    stream: IO[bytes], source: str, weighted: bool
+) -> Iterator[tuple[int, list[str], float | None]]:
+    """Yield line number, ends and weight of each edge; the first row may have names of columns."""
+    found = False
+    for number, line in enumerate(text_lines(stream, source), 1):
+        parts = _SEPARATORS.split(line.strip())
+        is_heading = not found and len(parts) == 3 and not is_number(parts[2])
+        if is_heading or parts[0][:1] in ("", "#", "%"):
+            continue
+        found = True
+        weight = float(parts[2]) if len(parts) == 3 and is_number(parts[2]) else None
+        has_weight = weight is not None and (0 < weight < inf or not weighted)
+        if len(parts) != (3 if has_weight else 2):
+            expected = "expected two nodes and perhaps a positive, finite weight"
+            raise ValueError(f"{source}, line {number}: {expected}, got {quoted(' '.join(parts))}")
+        yield number, parts[:2], weight if weighted else None

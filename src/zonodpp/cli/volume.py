@@ -3,66 +3,49 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
 
-from zonodpp.cli.facts import rank_and_condition
-from zonodpp.cli.files import read_input
-from zonodpp.cli.options import Input
+from zonodpp import Zonotope
+from zonodpp.cli.files import read_table
+from zonodpp.cli.info import rank_and_condition
+from zonodpp.cli.interface import VolumeOptions
 from zonodpp.cli.output import Result
-from zonodpp.zonotope import Zonotope
-from zonodpp.zonotope.volume import VolumeEstimate
 
 
-def compute_volume(
-    source: Input,
-    items: str,
-    method: str | None,
-    draws: int | None,
-    rel_error: float,
-    seed: int | None,
-) -> Result:
+def compute_volume(options: VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
-    table = read_input(source)
-    A = table.values if items == "columns" else table.values.T
-    if A.shape[0] > A.shape[1]:
-        other = "rows" if items == "columns" else "columns"
-        raise ValueError(
-            f"{table.source} has {A.shape[1]} generators in {A.shape[0]} dimensions: the volume "
-            f"is zero. If {other} are the generators, pass --items {other}"
-        )
+    table = read_table(options)
+    A = table.values if options.items == "columns" else table.values.T
+    d, n = A.shape
     rank, _ = rank_and_condition(A)
-    if rank < A.shape[0]:
-        columns = "columns" if items == "rows" else "rows"
+    if rank < d:
+        other = "rows" if options.items == "columns" else "columns"
+        advice = f"if {other} are the generators, pass --items {other}"
         raise ValueError(
-            f"{table.source}: the generators span {rank} of {A.shape[0]} dimensions, so the volume "
-            f"is zero; leave out {columns} that depend on others"
+            f"{table.source}: the {n} generators span {rank} of {d} dimensions, so the volume is "
+            f"zero; {advice if n < d else f'leave out {other} that depend on others'}"
         )
-    estimate = Zonotope(A).volume(method, draws=draws, rel_error=rel_error, rng=seed)
-    facts: dict[str, Any] = {
-        "volume": estimate.value if isfinite(estimate.value) else None,  # see log_volume
-        "stderr": estimate.stderr if isfinite(estimate.stderr) else None,
-        "log_volume": estimate.log_value,
-        "relative_error": estimate.relative,
-        "draws": estimate.draws,
+    choices = options.pick("draws", "rel_error")
+    found = Zonotope(A).volume(options.method, rng=options.seed, **choices)
+    facts: dict[str, object] = {
+        "volume": found.value if isfinite(found.value) else None,  # see log_volume
+        "stderr": found.stderr if isfinite(found.stderr) else None,
+        "log_volume": found.log_value,
+        "relative_error": found.relative,
+        "draws": found.draws,
     }
-    if estimate.draws:
-        facts["seed"] = seed
+    of = f"volume of {n:,} generators in dimension {d}"
+    # A volume may be beyond what floating-point numbers hold.
+    is_held = 0 < found.value < float("inf")
+    text = f"{found.value:.6g}" if is_held else f"exp({found.log_value:.6g})"
+    if not found.draws:
+        text = f"{text}  exact {of}"
+    else:
+        facts["seed"] = options.seed
+        error = f"standard error {found.relative:.2%}, {found.draws:,} draws"
+        text = f"{text} +- {found.stderr:.2g}  estimated {of} ({error})"
     return Result(
-        text=lambda: _text_of_volume(estimate, A.shape),
+        text=lambda: text,
         data=lambda: facts,
         rows=lambda: (list(facts), [list(facts.values())]),
-        seed=seed if estimate.draws else None,
-    )
-
-
-def _text_of_volume(estimate: VolumeEstimate, shape: tuple[int, int]) -> str:
-    of = f"{shape[1]:,} generators in {shape[0]} dimension{'s' * (shape[0] != 1)}"
-    value = f"{estimate.value:.6g}"
-    if not 0 < estimate.value < float("inf"):  # beyond floating-point numbers
-        value = f"exp({estimate.log_value:.6g})"
-    if not estimate.draws:
-        return f"{value}  exact volume of {of}"
-    return (
-        f"{value} +- {estimate.stderr:.2g}  estimated volume of {of} "
-        f"(standard error {estimate.relative:.2%}, {estimate.draws:,} draws)"
+        seed=options.seed if found.draws else None,
     )
