@@ -12,8 +12,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
-from zonodpp import ProjectionDPP, sample
-from zonodpp.samplers import exact
+from zonodpp import Exact, ProjectionDPP, sample
 
 R = 50
 
@@ -95,7 +94,10 @@ def set_up(quick: bool) -> list[Row]:
         matrix = rng.standard_normal(shape)
         gram = (lambda M=matrix: M @ M.T) if name == "A" else (lambda M=matrix: M.T @ M)
         seconds = interleaved(
-            {"set-up": Job(lambda M=matrix, f=make: exact.prepare(f(M))), "Gram matrix": Job(gram)},
+            {
+                "set-up": Job(lambda M=matrix, f=make: Exact().prepare(f(M))),
+                "Gram matrix": Job(gram),
+            },
             repeats=3 if quick else 5,
         )
         what = f"{name} of {shape[0]:,} x {shape[1]:,}: set-up over one Gram matrix"

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks import SEED
 from benchmarks.limits import Count
+from zonodpp import Exchange
 from zonodpp._jit import VECTOR, jit, lean
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import (
@@ -24,7 +25,7 @@ from zonodpp.basis.columns import (
     unit_columns,
 )
 from zonodpp.basis.inverse import replace_item
-from zonodpp.samplers import exact, exchange
+from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
     BasisState,
     ExchangeItems,
@@ -186,7 +187,7 @@ def many_rejections(
     for _ in range(repeats):
         for m in range(W.shape[0], 0, -1):
             for k in range(tries[m - 1]):
-                total += exact.outside(N, m, columns[k % W.shape[0]], c)
+                total += picks.outside(N, m, N.shape[1], columns[k % W.shape[0]], c)
         N[0, 0] += 1e-300 * total
     return total
 
@@ -201,8 +202,8 @@ def many_picks(
     for _ in range(repeats):
         N[:] = W
         for m in range(r, 0, -1):
-            left = exact.outside(N, m, columns[m - 1], c)
-            exact.reflect(N, m, c, np.sqrt(left), row)
+            left = picks.outside(N, m, N.shape[1], columns[m - 1], c)
+            picks.reflect(N, m, N.shape[1], c, np.sqrt(left), row)
             total += left
     return total
 
@@ -275,7 +276,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
 
 def exchange_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of a heat-bath step."""
-    sampler = exchange.prepare(target, rule="heat-bath")
+    sampler = Exchange().prepare(target)
     state = sampler.start(np.random.default_rng(SEED), None)
     basis = BasisState(*(state[name] for name in BasisState._fields))
     work = exchange_scratch(sampler.items)

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import SEED, Job
 from zonodpp import ProjectionDPP
 from zonodpp.datasets import mnist_ones
-from zonodpp.samplers.methods import METHODS
+from zonodpp.samplers.methods import method_class
 
 GRAPHS = ("K10 weighted, 9 x 45", "BA(20, 2) weighted, 19 x 36")
 LIKELY = 12  # items whose triplets are taken where all are rare
@@ -106,7 +106,7 @@ class Chain:
     """A chain that goes on from call to call, so that only steps are timed, not the set-up."""
 
     def __init__(self, target: ProjectionDPP, method: str, track: Any = None, **options: Any):
-        self.sampler = METHODS[method](**options).prepare(target, track)
+        self.sampler = method_class(method)(**options).prepare(target, track)
         self.rng = np.random.default_rng(SEED)
         self.state = self.sampler.start(self.rng, None)
         self.r, self.sets = target.r, self.sampler.tracker.size

@@ -111,11 +111,11 @@ def test_tracked_sets_are_added_up(case):
 
 @pytest.mark.parametrize("target", [PROJECTION, VOLUME, GRAPH, GENERAL, SIZED], ids=repr)
 def test_every_target_names_methods_that_draw_from_it(target):
-    from zonodpp.samplers.methods import METHODS, best_method
+    from zonodpp.samplers.methods import best_method, method_class
 
     assert best_method(target).name in target.methods
     for name in target.methods:
-        sampler = METHODS[name]().prepare(target)
+        sampler = method_class(name)().prepare(target)
         subsets = np.empty((3, sampler.width), np.int32)
         sampler.advance(*begin(sampler), subsets, np.zeros((3, 0)), 1)
         assert subsets.max() < target.n

@@ -11,10 +11,9 @@ import scipy.linalg
 import scipy.sparse as sp
 from law import determinant, p_value
 
-from zonodpp import DPP, KDPP, ProjectionDPP, Samples, sample
+from zonodpp import DPP, KDPP, Exact, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
 from zonodpp.features import check_psd, nearest_psd, pivoted_cholesky
-from zonodpp.samplers import mixture
 from zonodpp.targets.symmetric import part_probabilities, size_law, symmetric_polynomials
 
 DRAWS = 6000
@@ -183,7 +182,7 @@ class TestBrokenTwins:
 
     def test_wrong_eigenvector_weights(self):
         target, law = CASES["DPP full rank"]
-        sampler = mixture.prepare(target)
+        sampler = Exact().prepare(target)
         assert law_value(self.draws(sampler, sampler.width), law) > 1e-4
         wrong = np.minimum(1.0, np.exp(target.log_eigenvalues))  # lambda, not lambda/(1 + lambda)
         broken = replace(sampler, chances=wrong)
@@ -191,7 +190,7 @@ class TestBrokenTwins:
 
     def test_symmetric_polynomials_off_by_one(self):
         target, law = CASES["2-DPP full rank"]
-        sampler = mixture.prepare(target)
+        sampler = Exact().prepare(target)
         assert law_value(self.draws(sampler, 2), law) > 1e-4
         broken = replace(sampler, taking=np.roll(sampler.taking, 1, axis=0))
         assert law_value(self.draws(broken, 2), law) < 1e-4

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from cases import extreme_matrices, hard_targets, targets
 from law import assert_exact_law, assert_law, assert_not_law
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample, samplers
 from zonodpp.linalg.columns import frozen
-from zonodpp.samplers import exact
+from zonodpp.samplers import exact, picks
 
 DRAWS = 20_000
 ALGORITHMS = ("rejection", "chain-rule")
@@ -38,9 +38,7 @@ def test_draws_follow_the_law(name, algorithm):
 @pytest.mark.parametrize("name", ["gaussian", "sparse, weighted", "condition 1e10"])
 def test_both_algorithms_draw_alike_past_the_front_door(name):
     for algorithm in ALGORITHMS:
-        assert_law(
-            draw(exact.prepare(TARGETS[name], algorithm=algorithm), TARGETS[name].r), TARGETS[name]
-        )
+        assert_law(draw(Exact(algorithm).prepare(TARGETS[name]), TARGETS[name].r), TARGETS[name])
 
 
 # Broken twins: each changes one thing.
@@ -90,23 +88,23 @@ TWINS = [
 @pytest.mark.parametrize(("algorithm", "breakage"), TWINS)
 @pytest.mark.parametrize("name", ["gaussian", "weighted", "duplicates", "graph wheel", "sparse"])
 def test_broken_twin_is_rejected(name, algorithm, breakage):
-    twin = breakage(exact.prepare(TARGETS[name], algorithm=algorithm))
+    twin = breakage(Exact(algorithm).prepare(TARGETS[name]))
     assert_not_law(draw(twin, TARGETS[name].r), TARGETS[name])
 
 
 def test_reflection_left_out_is_rejected(monkeypatch):
     """A chain rule that forgets earlier picks, in plain Python."""
-    for function in ("outside", "outside_sparse", "draw_by_chain_rule"):
-        monkeypatch.setattr(exact, function, getattr(exact, function).py_func)
-    monkeypatch.setattr(exact, "reflect", exact.reflect.py_func)
+    for function in ("outside", "outside_sparse", "outside_item", "reflect"):
+        monkeypatch.setattr(picks, function, getattr(picks, function).py_func)
+    monkeypatch.setattr(exact, "draw_by_chain_rule", exact.draw_by_chain_rule.py_func)
     target = TARGETS["gaussian"]
-    sampler = exact.prepare(target, algorithm="chain-rule")
+    sampler = Exact("chain-rule").prepare(target)
     assert_law(draw(sampler, target.r, 2000), target)
 
-    def forget(N, m, c, length, row):
+    def forget(N, m, r, c, length, row):
         row[:] = 0.0
 
-    monkeypatch.setattr(exact, "reflect", forget)
+    monkeypatch.setattr(picks, "reflect", forget)
     assert_not_law(draw(sampler, target.r, 2000), target)
 
 
@@ -184,7 +182,7 @@ def test_sparse_equals_dense(algorithm):
 @pytest.mark.parametrize("name", ["gaussian", "sparse", "condition 1e10"])
 def test_cutting_draws_into_calls_does_not_change_them(name, algorithm):
     target = TARGETS[name]
-    sampler = exact.prepare(target, algorithm=algorithm)
+    sampler = Exact(algorithm).prepare(target)
     whole = draw(sampler, target.r, 300)
     generator = np.random.default_rng(0)
     state = sampler.start(generator, None)
@@ -210,15 +208,15 @@ def test_items_with_probability_zero_or_one():
 
 def test_set_up_is_shared_by_calls_and_goes_with_its_target():
     target = ProjectionDPP(np.random.default_rng(9).normal(size=(3, 8)))
-    first = exact.prepare(target)
-    again = exact.prepare(target, [[0, 1]], algorithm="chain-rule")
+    first = Exact().prepare(target)
+    again = Exact("chain-rule").prepare(target, [[0, 1]])
     assert again.alias is first.alias
     assert again.columns is first.columns
     assert (first.tracker.size, again.tracker.size) == (0, 1)
-    held = len(exact._prepared)
+    held = len(samplers._remembered)
     del target
     gc.collect()
-    assert len(exact._prepared) < held
+    assert len(samplers._remembered) < held
 
 
 def test_number_of_proposals_is_r_log_r_whatever_n():

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from cases import extreme_matrices, graphs, matrices, targets, volume_targets
 from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exact_law
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import Exchange, ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import basis_matrix
 from zonodpp.linalg.columns import refreeze
 from zonodpp.samplers import exchange, exchange_walk
-from zonodpp.samplers.exchange import RULES, prepare
+from zonodpp.samplers.exchange import RULES
 from zonodpp.samplers.exchange_walk import BARKER, COUNTERS, BasisState, exchange_scratch
 
 THIN = {"heat-bath": 40, "metropolis": 300, "barker": 600}
@@ -47,7 +47,7 @@ def transition_matrix(target, rule):
     bases, law = enumerate_law(target)
     bases, law = bases[law > 0], law[law > 0]
     index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
-    sampler = prepare(target, rule=rule)
+    sampler = Exchange(rule).prepare(target)
     scratch = exchange_scratch(sampler.items)
     P = np.zeros((len(bases), len(bases)))
     for k, start in enumerate(bases):
@@ -93,7 +93,7 @@ def test_draws_follow_the_law(name, rule):
 @pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
 def test_proposals_follow_the_law(power):
     target = many_items(power)
-    assert len(prepare(target).items.alias)
+    assert len(Exchange().prepare(target).items.alias)
     assert_law(sample(target, 5000, method="exchange", thin=20, rng=2).subsets, target)
 
 
@@ -102,7 +102,7 @@ def test_giving_up_on_proposals_is_exact(monkeypatch):
     treat_as("large", monkeypatch)
     weights = np.array([1e12, 1.0, 2.0, 1.0, 3.0, 1.0])
     target = ProjectionDPP(np.random.default_rng(3).normal(size=(2, 6)), weights=weights)
-    assert len(prepare(target).items.alias)
+    assert len(Exchange().prepare(target).items.alias)
     assert_law(sample(target, 5000, method="exchange", thin=20, rng=0).subsets, target)
 
 
@@ -147,10 +147,10 @@ def treat_as(size, monkeypatch):
 def test_small_and_large_problems_have_the_same_transitions(name, power, monkeypatch):
     target = volume_targets(power)[name]
     treat_as("small", monkeypatch)
-    assert prepare(target).items.whole
+    assert Exchange().prepare(target).items.whole
     _, _, whole = transition_matrix(target, "heat-bath")
     treat_as("large", monkeypatch)
-    items = prepare(target).items
+    items = Exchange().prepare(target).items
     assert not items.whole
     assert name == "sparse" or items.alias.size
     np.testing.assert_allclose(transition_matrix(target, "heat-bath")[2], whole, atol=1e-13)
@@ -183,26 +183,26 @@ def test_walk_makes_the_transitions_enumerated(rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_wrong_exponent_is_rejected(rule):
     target = targets()["weighted"]
-    broken = dataclasses.replace(prepare(target, rule=rule), power=1.5)
+    broken = dataclasses.replace(Exchange(rule).prepare(target), power=1.5)
     assert_not_law(run(broken, 3000, THIN[rule]), target)
 
 
 def test_uniform_entering_item_is_rejected():
     target = targets()["gaussian"]
-    broken = dataclasses.replace(prepare(target), power=1e-9)  # all ratios count as one
+    broken = dataclasses.replace(Exchange().prepare(target), power=1e-9)  # all ratios count as one
     assert_not_law(run(broken, 3000, THIN["heat-bath"]), target)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unweighted_walk_is_rejected(rule):
     weighted = targets()["graph wheel"]
-    broken = prepare(ProjectionDPP.from_graph(graphs()["wheel"]), rule=rule)
+    broken = Exchange(rule).prepare(ProjectionDPP.from_graph(graphs()["wheel"]))
     assert_not_law(run(broken, 3000, THIN[rule]), weighted)
 
 
 def test_no_acceptance_step_is_rejected():
     target = targets()["gaussian"]
-    broken = dataclasses.replace(prepare(target, rule="metropolis"), power=1e-9)
+    broken = dataclasses.replace(Exchange("metropolis").prepare(target), power=1e-9)
     assert_not_law(run(broken, 3000, THIN["metropolis"]), target)
 
 
@@ -210,7 +210,7 @@ def test_no_acceptance_step_is_rejected():
 @pytest.mark.parametrize("name", ["weighted", "many items", "graph wheel"])
 def test_cutting_into_blocks_changes_nothing(name, rule):
     target = many_items(2.0) if name == "many items" else targets()[name]
-    sampler = prepare(target, [[0, 1], [2]], rule=rule)
+    sampler = Exchange(rule).prepare(target, [[0, 1], [2]])
     whole, pieces = [np.empty((600, target.r), np.int32) for _ in range(2)]
     tracked, parts = [np.zeros((600, 2)) for _ in range(2)]
     rng = np.random.default_rng(7)
@@ -251,7 +251,7 @@ def test_sparse_and_dense_agree(rule, power):
     weights = np.random.default_rng(0).random(9)
     sparse = VolumeSampling(sp.csc_array(A), power=power, weights=weights)
     dense = VolumeSampling(A.toarray(), power=power, weights=weights)
-    assert len(prepare(sparse, rule=rule).items.columns.by_column.dense) == 0
+    assert len(Exchange(rule).prepare(sparse).items.columns.by_column.dense) == 0
     for one, other in zip(
         transition_matrix(sparse, rule), transition_matrix(dense, rule), strict=True
     ):
@@ -262,7 +262,7 @@ def test_sparse_and_dense_agree(rule, power):
 def test_long_chain_does_not_drift(rule):
     gaussian = ProjectionDPP(np.random.default_rng(0).normal(size=(11, 64)))
     for target, bound in ((ProjectionDPP.from_graph(nx.complete_graph(10)), 0.0), (gaussian, 1e-9)):
-        sampler = prepare(target, rule=rule)
+        sampler = Exchange(rule).prepare(target)
         rng = np.random.default_rng(0)
         state = sampler.start(rng, None)
         sampler.advance(state, rng, np.empty((1, target.r), np.int32), np.empty((1, 0)), 1_000_000)
@@ -307,7 +307,7 @@ def test_starts_are_random_bases():
 
 def test_given_start():
     target = targets()["weighted"]
-    state = prepare(target).start(None, [5, 0, 3])
+    state = Exchange().prepare(target).start(None, [5, 0, 3])
     assert sorted(state["inside"]) == [0, 3, 5]
     samples = sample(target, 10, method="exchange", init=[[0, 1, 2], [5, 0, 3]], chains=2, rng=0)
     assert samples.subsets.shape == (2, 10, 3)

@@ -13,7 +13,7 @@ import pytest
 from law import assert_law, assert_not_law
 
 from benchmarks.oracles import HighsOracle
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
 from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import hit_and_run, walk_line
 from zonodpp.tiles import costs
@@ -52,7 +52,7 @@ def draw_with(sampler, target, draws=20_000, thin=8, rng=1):
 
 
 def with_long_steps(target, **options):
-    sampler = hit_and_run.prepare(target, preset="paper", **options)
+    sampler = HitAndRun(preset="paper", **options).prepare(target)
     return dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=True))
 
 
@@ -92,17 +92,17 @@ class TestBrokenTwins:
         assert_not_law(draw_with(broken, self.target), self.target)
 
     def test_no_acceptance_step(self):
-        sampler = hit_and_run.prepare(self.target, preset="paper")
+        sampler = HitAndRun(preset="paper").prepare(self.target)
         self.twin(sampler, exponent=0.0, mass=frozen(np.ones(self.target.n)))
 
     def test_no_acceptance_step_by_long_steps(self):
         self.twin(with_long_steps(self.target), exponent=0.0, mass=frozen(np.ones(self.target.n)))
 
     def test_density_to_the_power_p(self):
-        self.twin(hit_and_run.prepare(self.target), exponent=2.0)
+        self.twin(HitAndRun().prepare(self.target), exponent=2.0)
 
     def test_weights_forgotten_in_the_density(self):
-        sampler = hit_and_run.prepare(self.target, base_measure="full")
+        sampler = HitAndRun(base_measure="full").prepare(self.target)
         self.twin(sampler, mass=frozen(np.ones(self.target.n)))
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ class TestBrokenTwins:
         spec.loader.exec_module(broken)
         monkeypatch.setattr(hit_and_run, "run_by_walk", broken.run_by_walk)
         # One sided moves cannot come back: the window shows it, whole chords would not.
-        sampler = hit_and_run.prepare(self.target, window=1.0, tiling="fixed")
+        sampler = HitAndRun(window=1.0, tiling="fixed").prepare(self.target)
         assert_not_law(draw_with(sampler, self.target), self.target)
 
 
@@ -155,7 +155,7 @@ def test_paper_tiles_are_those_of_highs(name, long_steps):
     else:
         target = TARGETS[name]
     c = np.random.default_rng(5).normal(size=target.n)
-    sampler = hit_and_run.prepare(target, preset="paper", c=c)
+    sampler = HitAndRun(preset="paper", c=c).prepare(target)
     sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
     scaled = scaled_columns(sampler)[:, : target.n]
     oracle = HighsOracle(scaled, c)
@@ -167,7 +167,7 @@ def test_paper_tiles_are_those_of_highs(name, long_steps):
 
 def test_a_million_steps_do_not_drift():
     target = k10()
-    sampler = hit_and_run.prepare(target, preset="paper")
+    sampler = HitAndRun(preset="paper").prepare(target)
     rng = np.random.default_rng(0)
     state = sampler.start(rng, None)
     subsets = np.empty((1, target.r), np.int32)
@@ -187,7 +187,7 @@ def test_a_million_steps_do_not_drift():
 
 def test_a_lost_tile_is_found_again_and_counted():
     target = TARGETS["gaussian"]
-    sampler = hit_and_run.prepare(target, preset="paper")
+    sampler = HitAndRun(preset="paper").prepare(target)
     rng = np.random.default_rng(0)
     state = sampler.start(rng, None)
     columns = scaled_columns(sampler)
@@ -203,7 +203,7 @@ def test_a_lost_tile_is_found_again_and_counted():
 @pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"window": 0.5}])
 def test_cutting_into_blocks_changes_nothing(options):
     target = TARGETS["graph wheel"]
-    sampler = hit_and_run.prepare(target, [[0, 1]], **options)
+    sampler = HitAndRun(**options).prepare(target, [[0, 1]])
 
     def run(cuts):
         rng = np.random.default_rng(4)
@@ -237,7 +237,7 @@ def test_averages_of_a_broken_sampler_are_off(preset):
     target = TARGETS["weighted"]
     sets = [[0], [1, 2], [3, 4, 6]]
     exact = [float(target.inclusion(S)) for S in sets]
-    sound = hit_and_run.prepare(target, sets, preset=preset)
+    sound = HitAndRun(preset=preset).prepare(target, sets)
     broken = [{"exponent": sound.rule.exponent + 1}, {"mass": frozen(np.ones(target.n))}]
     for change in ({}, *broken):
         sampler = dataclasses.replace(sound, rule=sound.rule._replace(**change))
@@ -250,7 +250,7 @@ def test_averages_of_a_broken_sampler_are_off(preset):
 
 def test_averages_by_long_steps():
     target = TARGETS["weighted"]
-    sampler = hit_and_run.prepare(target, [[1, 2]], preset="paper")
+    sampler = HitAndRun(preset="paper").prepare(target, [[1, 2]])
     sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=True))
     rng = np.random.default_rng(0)
     tracked = np.zeros((20_000, 1))
@@ -262,7 +262,7 @@ def test_averages_by_long_steps():
 def test_a_sparse_target_stays_sparse():
     graph = nx.grid_2d_graph(6, 6)
     target = ProjectionDPP.from_graph(graph)
-    sampler = hit_and_run.prepare(target)
+    sampler = HitAndRun().prepare(target)
     assert sampler.columns.rows.shape == (35, 0)
     samples = sample(target, 50, method="zonotope", rng=0, track=[[0, 1]])
     for edges in samples.subsets[0]:
@@ -271,24 +271,21 @@ def test_a_sparse_target_stays_sparse():
 
 def test_long_steps_are_chosen_when_chords_are_long():
     rng = np.random.default_rng(0)
-    assert hit_and_run.prepare(
-        ProjectionDPP(rng.normal(size=(5, 400))), preset="paper"
-    ).rule.long_steps
-    assert not hit_and_run.prepare(
-        ProjectionDPP(rng.normal(size=(5, 40))), preset="paper"
-    ).rule.long_steps
+    for n, expected in ((400, True), (40, False)):
+        target = ProjectionDPP(rng.normal(size=(5, n)))
+        assert HitAndRun(preset="paper").prepare(target).rule.long_steps == expected
 
 
 def test_the_window_shrinks_with_the_number_of_items():
     rng = np.random.default_rng(0)
-    few = hit_and_run.prepare(ProjectionDPP(rng.normal(size=(4, 8)))).rule.window
-    many = hit_and_run.prepare(ProjectionDPP(rng.normal(size=(4, 300)))).rule.window
+    few = HitAndRun().prepare(ProjectionDPP(rng.normal(size=(4, 8)))).rule.window
+    many = HitAndRun().prepare(ProjectionDPP(rng.normal(size=(4, 300)))).rule.window
     assert many < 2.0 < few
 
 
 def test_start_from_a_given_basis():
     target = TARGETS["gaussian"]
-    sampler = hit_and_run.prepare(target, preset="paper")
+    sampler = HitAndRun(preset="paper").prepare(target)
     state = sampler.start(np.random.default_rng(0), [5, 1, 3])
     assert sorted(state["basis"].tolist()) == [1, 3, 5]
     samples = draw(target, init=[5, 1, 3])
@@ -348,7 +345,7 @@ def tied_costs(A):
 def test_law_when_the_objective_has_ties(name, long_steps):
     target = ProjectionDPP.from_graph(nx.complete_graph(4))
     c = tied_costs(target.A.toarray())[name]
-    sampler = hit_and_run.prepare(target, preset="paper", c=c)
+    sampler = HitAndRun(preset="paper", c=c).prepare(target)
     sampler = dataclasses.replace(sampler, rule=sampler.rule._replace(long_steps=long_steps))
     assert_law(draw_with(sampler, target, thin=20), target)
 
@@ -357,7 +354,7 @@ def test_law_when_the_objective_has_ties(name, long_steps):
 def test_ties_that_are_not_broken_give_another_law(name, monkeypatch):
     monkeypatch.setattr(costs, "PERTURBATION", 0.0)
     target = ProjectionDPP.from_graph(nx.complete_graph(4))
-    sampler = hit_and_run.prepare(target, preset="paper", c=tied_costs(target.A.toarray())[name])
+    sampler = HitAndRun(preset="paper", c=tied_costs(target.A.toarray())[name]).prepare(target)
     assert_not_law(draw_with(sampler, target, thin=20), target)
 
 
@@ -373,7 +370,7 @@ def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
         return state
 
     monkeypatch.setattr(hit_and_run.ZonotopeWalk, "start", noted)
-    hit_and_run.prepare(ProjectionDPP(A), preset="paper")
+    HitAndRun(preset="paper").prepare(ProjectionDPP(A))
     assert seen
     for c in seen:
         rest = c - A.T @ np.linalg.lstsq(A.T, c)[0]
@@ -393,8 +390,8 @@ def test_law_at_any_scale_of_the_matrix(scale, options):
 
 def test_a_window_of_isotropic_directions_is_in_units_of_the_matrix():
     A = cases.matrices()["gaussian"][0]
-    plain = hit_and_run.prepare(ProjectionDPP(A), directions="isotropic", window=0.5)
-    large = hit_and_run.prepare(ProjectionDPP(8 * A), directions="isotropic", window=4.0)
+    plain = HitAndRun(directions="isotropic", window=0.5).prepare(ProjectionDPP(A))
+    large = HitAndRun(directions="isotropic", window=4.0).prepare(ProjectionDPP(8 * A))
     assert plain.rule.window * plain.rule.factor == pytest.approx(
         large.rule.window * large.rule.factor
     )
@@ -427,5 +424,5 @@ def test_columns_without_numerical_rank_are_refused():
     s = 10.0 ** np.linspace(-100, 100, A.shape[1])
     target = VolumeSampling(A * s, weights=1 / s)
     with pytest.raises(ValueError, match=r"numerical rank is .*; use the other base_measure"):
-        hit_and_run.prepare(target)
+        HitAndRun().prepare(target)
     assert_law(draw(target, base_measure="full").subsets, VolumeSampling(A))

@@ -9,7 +9,7 @@ import pytest
 
 from zonodpp import Exchange, ProjectionDPP, sample
 from zonodpp.runs.progress import Progress, work_done
-from zonodpp.runs.slices import Chain, Plan
+from zonodpp.runs.slices import Chain, Run
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
@@ -68,12 +68,13 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
     chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, drawn=900) for _ in range(2)]
     for chain in chains:
         chain.state["counts"][0] = 9000
-    before = work_done(chains, 10)
+    run = Run(sampler, chains, 1000, 10)
+    before = work_done(run)
     assert before == (18_000, 18_000)
     for chain in chains:  # of this call
         chain.drawn += 10
         chain.state["counts"][0] += 100
-    found = Progress.of(sampler, chains, Plan(1000, 10, 2, 0), 2.0, None, before)
+    found = Progress.of(run, 2.0, None, before)
     assert (found.drawn, found.total) == (1820, 2000)
     assert found.steps_per_second == 100
     assert found.remaining == pytest.approx(18.0)
@@ -83,7 +84,7 @@ def test_steps_to_an_unfinished_draw_count_as_progress():
     sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
     rng = np.random.default_rng(0)
     chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, taken=250)]
-    found = Progress.of(sampler, chains, Plan(1, 1000, 2, 0), 2.0, None)
+    found = Progress.of(Run(sampler, chains, 1, 1000), 2.0, None)
     assert (found.drawn, found.remaining) == (0, pytest.approx(6.0))
 
 

@@ -20,7 +20,7 @@ from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
 from zonodpp.runs import slices as chains_module
 from zonodpp.runs import tasks
 from zonodpp.runs.progress import Progress
-from zonodpp.runs.slices import Chain, Plan, Store
+from zonodpp.runs.slices import Chain, Run
 from zonodpp.runs.tasks import Interrupted, run_chains
 from zonodpp.samplers import exact
 
@@ -312,10 +312,9 @@ class Fake:
 
 def run(sampler, *, chains, draws, thin=1, **options):
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(chains)]
-    plan = Plan(draws, thin, 3, 0)
-    store = Store(plan, chains)
-    run_chains(sampler, runs, plan, store, **options)
-    return store
+    found = Run(sampler, runs, draws, thin)
+    run_chains(found, **options)
+    return found
 
 
 @pytest.fixture
@@ -377,11 +376,10 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
     monkeypatch.setattr(tasks, "REMOTE_SLICE", 0.004)
     sampler = Stopped(pause=0.001)
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
-    plan = Plan(10**6, 1, 3, 0)
-    store = Store(plan, 2)
+    stopped = Run(sampler, runs, 10**6, 1)
     with ThreadPoolExecutor(2) as pool, pytest.raises(Interrupted):
-        run_chains(sampler, runs, plan, store, executor=pool)
-    subsets, _ = store.cut()
+        run_chains(stopped, executor=pool)
+    subsets, _ = stopped.cut()
     assert 0 < subsets.shape[1] <= 200
     assert np.array_equal(subsets[1, :, 0], np.arange(subsets.shape[1]))
 
@@ -409,11 +407,11 @@ def test_failure_in_progress_comes_out():
         sample(LARGER, MANY, chains=2, rng=0, progress=fail)
 
 
-def test_store_grows_and_cuts():
-    store = run(Fake(), chains=2, draws=None, seconds=0.05)
-    subsets, tracked = store.cut()
+def test_arrays_of_draws_grow_and_are_cut():
+    found = run(Fake(), chains=2, draws=None, seconds=0.05)
+    subsets, tracked = found.cut()
     length = subsets.shape[1]
-    assert length == store.filled.min()
+    assert length == found.stored.min()
     assert tracked.shape == (2, length, 0)
     assert np.array_equal(subsets[0, :, 0], np.arange(length))
 

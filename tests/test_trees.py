@@ -11,7 +11,7 @@ from cases import graphs
 from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import ProjectionDPP, Trees, VolumeSampling, sample
 from zonodpp.samplers import trees, walk_cost
 from zonodpp.samplers.methods import best_method
 from zonodpp.samples.storage import read_arrays
@@ -82,8 +82,8 @@ def test_wilson_aldous_broder_and_exact_agree(graph):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_check_sees_a_walk_without_weights(algorithm):
     target = ProjectionDPP.from_graph(graphs()["wheel"], weight="w")
-    sampler = trees.prepare(target, algorithm=algorithm)
-    equal = trees.prepare(ProjectionDPP.from_graph(graphs()["wheel"])).walk
+    sampler = Trees(algorithm).prepare(target)
+    equal = Trees().prepare(ProjectionDPP.from_graph(graphs()["wheel"])).walk
     broken = dataclasses.replace(
         sampler, walk=sampler.walk._replace(share=equal.share, other=equal.other)
     )
@@ -215,7 +215,7 @@ class ForgetsTheNode(trees.TreeDraws):
 def test_law_of_trees_that_take_several_calls(monkeypatch, algorithm, broken):
     monkeypatch.setattr(trees, "CALL_STEPS", 7)
     target = ProjectionDPP.from_graph(graphs()["wheel"], weight="w")
-    sampler = trees.prepare(target, algorithm=algorithm)
+    sampler = Trees(algorithm).prepare(target)
     assert_law(draw(sampler, 6_000, target.r)[0], target)
     assert_not_law(draw(broken(**vars(sampler)), 6_000, target.r)[0], target)
 
@@ -246,7 +246,7 @@ def endless(monkeypatch):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_call_ends_within_a_tree(endless, algorithm):
-    sampler = trees.prepare(endless, algorithm=algorithm)
+    sampler = Trees(algorithm).prepare(endless)
     state = sampler.start(None, None)
     subsets, rng = np.empty((3, endless.r), np.int32), np.random.default_rng(0)
     for calls in range(1, 4):
@@ -295,7 +295,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
 def test_states_that_cannot_be(monkeypatch, algorithm):
     monkeypatch.setattr(trees, "CALL_STEPS", 2)
     target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
-    sampler = trees.prepare(target, algorithm=algorithm)
+    sampler = Trees(algorithm).prepare(target)
     fresh = sampler.start(None, None)
     sampler.check(fresh)
     state = {name: array.copy() for name, array in fresh.items()}
@@ -356,7 +356,7 @@ def test_a_long_walk_is_announced_before_it_begins(monkeypatch):
     monkeypatch.setattr(trees, "MANY_STEPS", 100)
     monkeypatch.setattr(trees, "steps_of_exact", lambda r: 1e9)
     with pytest.warns(UserWarning, match="a spanning tree is expected to take 5e.02 steps"):
-        trees.prepare(ProjectionDPP.from_graph(nx.cycle_graph(40)))
+        Trees().prepare(ProjectionDPP.from_graph(nx.cycle_graph(40)))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -423,7 +423,7 @@ def test_a_big_grid(algorithm):
 def test_draws_do_not_depend_on_blocks_of_draws_or_workers():
     target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
     for algorithm in ALGORITHMS:
-        sampler = trees.prepare(target, algorithm=algorithm)
+        sampler = Trees(algorithm).prepare(target)
         whole, _, state = draw(sampler, 100, target.r)
         rng, cut = np.random.default_rng(0), np.empty_like(whole)
         pieces = sampler.start(rng, None)

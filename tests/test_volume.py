@@ -191,8 +191,8 @@ def uniform_proposals(monkeypatch):
             for row in subsets:
                 row[:] = np.sort(rng.permutation(n)[: row.size])
 
-    prepare = annealing.exact.prepare
-    monkeypatch.setattr(annealing.exact, "prepare", lambda target: Uniform(prepare(target)))
+    prepare = annealing.prepare_projection
+    monkeypatch.setattr(annealing, "prepare_projection", lambda target: Uniform(prepare(target)))
 
 
 @pytest.mark.parametrize("twin", [wrong_powers, weights_ignored, uniform_proposals])

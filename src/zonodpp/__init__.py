@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, features, plotting
     from zonodpp.maximum import find_map
     from zonodpp.runs.sampling import sample
-    from zonodpp.samplers.methods import Exact, Exchange, HitAndRun, Trees
+    from zonodpp.samplers.exact import Exact
+    from zonodpp.samplers.exchange import Exchange
+    from zonodpp.samplers.hit_and_run import HitAndRun
+    from zonodpp.samplers.trees import Trees
     from zonodpp.samples import Samples
     from zonodpp.targets import ProjectionDPP, VolumeSampling
     from zonodpp.targets.dpp import DPP
@@ -43,13 +46,13 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "DPP": "targets.dpp",
-        "Exact": "samplers.methods",
-        "Exchange": "samplers.methods",
-        "HitAndRun": "samplers.methods",
+        "Exact": "samplers.exact",
+        "Exchange": "samplers.exchange",
+        "HitAndRun": "samplers.hit_and_run",
         "KDPP": "targets.kdpp",
         "ProjectionDPP": "targets",
         "Samples": "samples",
-        "Trees": "samplers.methods",
+        "Trees": "samplers.trees",
         "VolumeSampling": "targets",
         "Zonotope": "zonotope",
         "apps": "apps",

@@ -191,6 +191,8 @@ def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[np.random
     each of several functions.
     """
     generator = np.random.default_rng(rng)
+    if rng is None and count == 1 and not purpose:
+        return [generator]
     try:
         children = generator.spawn(count)
     except TypeError:  # a legacy RandomState has nothing to spawn from

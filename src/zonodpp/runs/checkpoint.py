@@ -1,7 +1,7 @@
 """Checkpoints: a run as a file from which the same call goes on, bit for bit.
 
 The file holds each chain's generator and state, and all draws so far. It is written between slices,
-whole or not at all, and only from chains that are at rest.
+whole or not at all, and only from chains between two slices.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import numpy as np
 from zonodpp._files import replacing, sweep
 from zonodpp._version import __version__
 from zonodpp.archives import damage
-from zonodpp.runs.slices import Chain, Store
-from zonodpp.samplers import Sampler
+from zonodpp.runs.slices import Chain, Run
 from zonodpp.samples.storage import check_subsets, pack_target, read_arrays, write_arrays
-from zonodpp.targets.target import Arrays, Target
+from zonodpp.targets.target import Arrays, Header, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them
@@ -47,13 +46,13 @@ class Checkpoint:
         What a run must have in common with the file to go on with it, name by name.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity: dict[str, object]) -> None:
         self.path = os.fspath(path)
         self.identity = identity
-        self._resting: dict[int, tuple[dict[str, Any], Arrays]] = {}
+        self._resting: dict[int, tuple[Header, Arrays]] = {}
         self._due = time.perf_counter() + INTERVAL
 
-    def resume(self, sampler: Sampler, n: int, chains: list[Chain], store: Store) -> None:
+    def resume(self, run: Run, n: int) -> None:
         """Go on where the file ends, if there is one; otherwise make sure it can be written.
 
         Raises
@@ -62,31 +61,31 @@ class Checkpoint:
             If the file is damaged or belongs to another run; it is left alone.
         """
         sweep(self.path)
-        known = chains[0].rng.bit_generator.state["bit_generator"]
+        known = run.chains[0].rng.bit_generator.state["bit_generator"]
         if known not in GENERATORS:
             raise ValueError(
                 f"a checkpoint cannot hold a generator {known}; pass an rng made with one of "
                 f"{', '.join(GENERATORS)}"
             )
-        if os.path.exists(self.path):
+        found = os.path.exists(self.path)
+        if found:
             header, arrays = read_arrays(self.path, "checkpoint")
             self._check(header.get("identity"))
             with damage(self.path, advice="it was left as it is; pass another path"):
-                _restore(sampler, n, chains, store, header["chains"], arrays)
-            most = int(store.filled.max())
-            if store.plan.draws is not None and most > store.plan.draws:
+                _restore(run, n, header["chains"], arrays)
+            most = int(run.stored.max())
+            if run.draws is not None and most > run.draws:
                 raise ValueError(
-                    f"{self.path} holds {most} draws already, more than the {store.plan.draws} "
+                    f"{self.path} holds {most} draws already, more than the {run.draws} "
                     "asked for; ask for at least as many, or pass another path"
                 )
-        for k, chain in enumerate(chains):
+        for k, chain in enumerate(run.chains):
             self.rest(k, chain)
-        if not os.path.exists(self.path):
-            self._write(store)
+        if not found:
+            self._write(run)
 
-    def _check(self, found: Any) -> None:
-        if not isinstance(found, dict):
-            found = {}
+    def _check(self, header: object) -> None:
+        found = header if isinstance(header, dict) else {}
         for name, value in self.identity.items():
             unknown = name == "seed" and None in (value, found.get(name))
             if found.get(name) != value and not unknown:
@@ -100,7 +99,7 @@ class Checkpoint:
     def rest(self, index: int, chain: Chain) -> None:
         """Remember a chain as it is now; worker threads change it in place later."""
         saved = {
-            "rng": _plain(chain.rng.bit_generator.state),
+            "rng": _as_json(chain.rng.bit_generator.state),
             "burn_in": chain.burn_in,
             "drawn": chain.drawn,
             "seconds": chain.seconds,
@@ -110,16 +109,16 @@ class Checkpoint:
         arrays = {f"chain{index}/{name}": a.copy() for name, a in chain.state.items()}
         self._resting[index] = (saved, arrays)
 
-    def write_if_due(self, store: Store) -> None:
+    def write_if_due(self, run: Run) -> None:
         """Write the file when it is time to; a failure is a warning, and the run goes on."""
         if time.perf_counter() >= self._due:
-            self.write(store)
+            self.write(run)
 
-    def write(self, store: Store) -> None:
+    def write(self, run: Run) -> None:
         """Write the file now; a failure is a warning, since the run does not need the file."""
         begun = time.perf_counter()
         try:
-            self._write(store)
+            self._write(run)
         except OSError as error:
             warnings.warn(
                 f"the checkpoint was not written: {error}. This run loses nothing by it, but if "
@@ -130,13 +129,11 @@ class Checkpoint:
         now = time.perf_counter()
         self._due = now + max(INTERVAL, (now - begun) / SHARE)
 
-    def _write(self, store: Store) -> None:
+    def _write(self, run: Run) -> None:
         chains = [self._resting[k] for k in sorted(self._resting)]
-        longest = int(max(saved["drawn"] for saved, _ in chains))
-        arrays: Arrays = {
-            "subsets": store.subsets[:, :longest],
-            "tracked": store.tracked[:, :longest],
-        }
+        longest = max(saved["drawn"] for saved, _ in chains)
+        arrays: Arrays = {"subsets": run.subsets[:, :longest]}
+        arrays["tracked"] = run.tracked[:, :longest]
         for _, state in chains:
             arrays.update(state)
         header = {"identity": self.identity, "chains": [saved for saved, _ in chains]}
@@ -145,8 +142,8 @@ class Checkpoint:
 
 
 def identify(
-    target: Target, generators: list[np.random.Generator] | None, **call: Any
-) -> dict[str, Any]:
+    target: Target, generators: list[np.random.Generator] | None, **call: object
+) -> dict[str, object]:
     """Name everything that two runs must share to be one run.
 
     ``generators`` is None when no seed was given: then the file's own generators go on.
@@ -157,40 +154,30 @@ def identify(
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
     states = None
     if generators is not None:
-        text = json.dumps([_plain(g.bit_generator.state) for g in generators])
+        text = json.dumps([_as_json(g.bit_generator.state) for g in generators])
         states = hashlib.sha256(text.encode()).hexdigest()
-    return {
-        "version": __version__,
-        "target": digest.hexdigest(),
-        "seed": states,
-        **{name: _plain(value) for name, value in call.items()},
-    }
+    identity = {"version": __version__, "target": digest.hexdigest(), "seed": states, **call}
+    return dict(_as_json(identity))
 
 
-def _restore(
-    sampler: Sampler, n: int, chains: list[Chain], store: Store, saved: Any, arrays: Arrays
-) -> None:
-    """Set the chains and the store from a file, if all that it holds can be what was written."""
+def _restore(run: Run, n: int, saved: list[Header], arrays: Arrays) -> None:
+    """Set the chains and their draws from a file, if it holds what can have been written."""
     subsets, tracked = arrays.pop("subsets"), arrays.pop("tracked")
     longest = max(_count(entry["drawn"], "draws") for entry in saved)
-    for array, width, kind in (
-        (subsets, store.plan.width, np.int32),
-        (tracked, store.plan.tracked, np.float64),
-    ):
-        if array.shape != (len(chains), longest, width) or array.dtype != kind:
+    for array, own in ((subsets, run.subsets), (tracked, run.tracked)):
+        shape = (len(run.chains), longest, own.shape[2])
+        if array.shape != shape or array.dtype != own.dtype:
             raise ValueError(f"draws of shape {array.shape} are not those of this run")
-    for k, (chain, entry) in enumerate(zip(chains, saved, strict=True)):
-        _restore_chain(chain, entry, arrays, k, store.plan.thin)
-        sampler.check(chain.state)
+    for k, (chain, entry) in enumerate(zip(run.chains, saved, strict=True)):
+        _restore_chain(chain, entry, arrays, k, run.thin)
+        run.sampler.check(chain.state)
         check_subsets(subsets[k : k + 1, : chain.drawn], n)
-        store.add(k, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
+        run.add(k, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
     if arrays:
         raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")
 
 
-def _restore_chain(
-    chain: Chain, saved: dict[str, Any], arrays: Arrays, index: int, thin: int
-) -> None:
+def _restore_chain(chain: Chain, saved: Header, arrays: Arrays, index: int, thin: int) -> None:
     """Set a chain, which has just been started, from a file."""
     state = {name: arrays.pop(f"chain{index}/{name}") for name in chain.state}
     for name, fresh in chain.state.items():
@@ -215,21 +202,21 @@ def _restore_chain(
     chain.taken = _count(saved["taken"], "steps to a draw", thin - 1)
 
 
-def _count(value: Any, what: str, most: int = 2**63 - 1) -> int:
+def _count(value: object, what: str, most: int = 2**63 - 1) -> int:
     """Return a whole number from a file, if it is one between 0 and ``most``."""
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"number of {what}: {str(value)[:40]}")
     return value
 
 
-def _generator(state: dict[str, Any]) -> np.random.Generator:
+def _generator(state: Header) -> np.random.Generator:
     """Return a generator in the given state, if NumPy itself can have written that state."""
     name = state["bit_generator"]
     if name not in GENERATORS:
         raise ValueError(f"unknown generator {str(name)[:40]!r}")
     bits = getattr(np.random, name)()
     bits.state = state
-    if _plain(bits.state) != state:
+    if _as_json(bits.state) != state:
         raise ValueError(f"the state of generator {name} is none")
     if (index := GENERATORS[name]) is not None:
         inner = {**state, **state["state"]}
@@ -237,16 +224,13 @@ def _generator(state: dict[str, Any]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _plain(value: Any) -> Any:
-    """Turn a value into what JSON gives back unchanged."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
+def _as_json(value: object) -> Any:
+    """Return a value as JSON gives it back."""
+    return json.loads(json.dumps(value, default=_plain))
+
+
+def _plain(value: object) -> object:
+    """Turn a value that JSON does not know into one that it knows."""
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple, set)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, (str, int, float, bool)) or value is None:
-        return value
-    return repr(value)
+    return sorted(value) if isinstance(value, set | frozenset) else repr(value)

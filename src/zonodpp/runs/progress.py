@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from zonodpp._stderr import Stderr, is_watched
-from zonodpp.runs.slices import Chain, Plan
-from zonodpp.samplers import Sampler
+from zonodpp.runs.slices import Run
 
 _INTERVAL = 0.1  # seconds between two calls of a callable
 _SHORT = 0.5  # seconds; a shorter run shows no bar
+
+# What people pass as ``progress``.
+ProgressLike: TypeAlias = "bool | Callable[[Progress], None] | None"
 
 
 @dataclass(frozen=True)
@@ -43,37 +45,27 @@ class Progress:
 
     @classmethod
     def of(
-        cls,
-        sampler: Sampler,
-        chains: list[Chain],
-        plan: Plan,
-        elapsed: float,
-        seconds: float | None,
-        before: tuple[int, int] = (0, 0),
+        cls, run: Run, elapsed: float, seconds: float | None, before: tuple[int, int] = (0, 0)
     ) -> Progress:
-        """Sum up all chains; ``before`` is what `work_done` said when this call began."""
-        drawn = sum(chain.drawn for chain in chains)
-        position, steps = work_done(chains, plan.thin)
+        """Sum up all chains; ``before`` is what `work_done` returned when this call began."""
+        position, steps = work_done(run)
         made, taken = position - before[0], steps - before[1]  # in the time elapsed
-        total = None if plan.draws is None else plan.draws * len(chains)
+        total = None if run.draws is None else run.draws * len(run.chains)
         remaining = float("inf") if seconds is None else seconds - elapsed
         if total is not None and made:
-            remaining = min(remaining, elapsed * ((total * plan.thin - position) / made))
+            remaining = min(remaining, elapsed * ((total * run.thin - position) / made))
         acceptance = None
-        if "accepted" in sampler.counters and steps:
-            place = sampler.counters.index("accepted")
-            acceptance = sum(int(chain.state["counts"][place]) for chain in chains) / steps
+        if "accepted" in run.sampler.counters and steps:
+            place = run.sampler.counters.index("accepted")
+            acceptance = sum(int(chain.state["counts"][place]) for chain in run.chains) / steps
+        drawn = sum(chain.drawn for chain in run.chains)
         return cls(drawn, total, elapsed, max(0.0, remaining), taken / elapsed, acceptance)
 
     @property
     def share(self) -> float:
-        """The part of the run that is done, from 0 to 1."""
+        """The part of the run that is done, from 0 to 1: by time or by draws."""
         by_time = self.elapsed / max(self.elapsed + self.remaining, 1e-9)
-        return max(by_time if self.remaining < float("inf") else 0.0, self._by_draws)
-
-    @property
-    def _by_draws(self) -> float:
-        return self.drawn / self.total if self.total else 0.0
+        return min(1.0, max(by_time, self.drawn / self.total if self.total else 0.0))
 
     def line(self) -> str:
         """Describe the progress in one line."""
@@ -83,26 +75,26 @@ class Progress:
             parts.append(f"{self.acceptance:.0%} accepted")
         if self.remaining < float("inf"):
             parts.append(f"{self.remaining:.0f} s left")
-        return f"{min(1.0, self.share):4.0%} {', '.join(parts)}"
+        return f"{self.share:4.0%} {', '.join(parts)}"
 
 
-def work_done(chains: list[Chain], thin: int) -> tuple[int, int]:
+def work_done(run: Run) -> tuple[int, int]:
     """Return how far all chains have come, in steps, and how many steps they have counted.
 
     Both include what a checkpoint holds.
     """
-    position = sum(chain.position(thin) for chain in chains)
-    return position, sum(int(chain.state["counts"][0]) for chain in chains)
+    position = sum(chain.position(run.thin) for chain in run.chains)
+    return position, sum(int(chain.state["counts"][0]) for chain in run.chains)
 
 
 @contextmanager
-def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
-    """Return the function to call with each `Progress`: what the argument ``progress`` asks for."""
+def reporter(progress: ProgressLike) -> Iterator[Callable[[Progress], None] | None]:
+    """Return the function to call with each `Progress` that ``progress`` asks for, or None."""
     if callable(progress):
         yield _throttled(progress)
         return
     if not (is_watched() if progress is None else progress):
-        yield lambda report: None
+        yield None
         return
     # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
     # until a bar is wanted. It draws the bar in a terminal or in a notebook.
@@ -118,7 +110,7 @@ def reporter(progress: Any) -> Iterator[Callable[[Progress], None]]:
 
     def show(report: Progress) -> None:
         bar.set_description_str(report.line(), refresh=False)
-        bar.update(min(1.0, report.share) - bar.n)
+        bar.update(report.share - bar.n)
 
     try:
         yield show

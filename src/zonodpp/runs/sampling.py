@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Iterable
 from concurrent.futures import Executor
-from typing import Any
 
 import numpy as np
 
+from zonodpp._types import Integers, ItemsLike, SeedLike
 from zonodpp.arguments import as_count, as_positive, spawn
 from zonodpp.runs.checkpoint import Checkpoint, identify
-from zonodpp.runs.progress import Progress, reporter, work_done
-from zonodpp.runs.slices import Chain, Plan, Store, need_memory
+from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
+from zonodpp.runs.slices import Run, need_room
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Sampler
-from zonodpp.samplers.methods import Method, method_of, options_of
+from zonodpp.samplers import Method
+from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
 from zonodpp.targets.target import Target
@@ -45,17 +46,17 @@ def sample(
     *,
     method: str | Method = "auto",
     chains: int = 1,
-    rng: Any = None,
+    rng: SeedLike = None,
     burn_in: int = 0,
     thin: int = 1,
     seconds: float | None = None,
-    init: Any = None,
-    track: Any = None,
-    progress: Any = None,
+    init: ItemsLike | None = None,
+    track: Iterable[ItemsLike] | None = None,
+    progress: ProgressLike = None,
     executor: Executor | None = None,
     workers: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Samples:
     """Draw diverse subsets.
 
@@ -115,12 +116,7 @@ def sample(
     >>> samples.method
     'exact'
     """
-    if not isinstance(target, Target):
-        raise TypeError(
-            f"sample() draws from a target, got {type(target).__name__}; make one with "
-            "ProjectionDPP.from_features(X), ProjectionDPP(A), from_kernel(K) or from_graph(G), or "
-            "DPP(L=...), KDPP(L, k)"
-        )
+    chosen = method_of(method, target, options, OTHER_NAMES)
     if draws is not None or seconds is None:
         draws = as_count(1000 if draws is None else draws, "draws", 1)
     n_chains = as_count(chains, "chains", 1)
@@ -130,100 +126,71 @@ def sample(
         seconds = as_positive(seconds, "seconds")
     if workers is not None:
         workers = as_count(workers, "workers", 1, MOST_WORKERS)
-    chosen = method_of(method, target, options, OTHER_NAMES)
-    track = tracked_sets(track, target)
+    sets = tracked_sets(track, target)
 
-    sampler = chosen.prepare(target, track)
+    sampler = chosen.prepare(target, sets)
     if sampler.independent:
         burn_in, thin = 0, 1
-    plan = Plan(draws, thin, sampler.width, sampler.tracker.size)
-    store = Store(plan, n_chains)
+    need_room(sampler, n_chains, draws)
     starts = _starts(init, n_chains, target)
     generators = spawn(rng, n_chains)
     file = None
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": n_chains}
-        call |= {"track": track, "burn_in": burn_in, "thin": thin, "init": init}
+        call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init}
         file = Checkpoint(checkpoint, identify(target, None if rng is None else generators, **call))
-    runs: list[Chain] = []
-    for generator, start in zip(generators, starts, strict=True):
-        state = sampler.start(generator, start)
-        if not runs:
-            size = sum(array.nbytes for array in state.values())
-            need_memory(n_chains * size, f"the states of {n_chains:,} chains")
-        runs.append(Chain(generator, state, burn_in, sums=np.zeros(plan.tracked)))
+    run = Run.start(sampler, generators, starts, draws, burn_in, thin)
     if file is not None:
-        file.resume(sampler, target.n, runs, store)
-    _run(sampler, runs, plan, store, file, progress, seconds, executor, workers)
-    if seconds is not None and not store.filled.all():
+        file.resume(run, target.n)
+        run.on_rest = file.rest
+    _run(run, file, progress, seconds, executor, workers)
+    if seconds is not None and not run.stored.all():
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
         if sampler.independent:
             to_first = "the first draw, which takes longer"
         warnings.warn(f"no draws: seconds={seconds} went by in {to_first}", stacklevel=2)
-    subsets, tracked = store.cut()
-    if target.sizes_vary:  # rows as long as the largest draw
-        subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
-    counts = np.stack([chain.state["counts"] for chain in runs])
-    stats = {name: counts[:, k] for k, name in enumerate(sampler.counters)}
-    stats["seconds"] = np.array([chain.seconds for chain in runs])
-    return Samples(subsets, target, chosen.name, tracked=tracked, stats=stats)
+    return _result(run, target, chosen.name)
 
 
 def _run(
-    sampler: Sampler,
-    chains: list[Chain],
-    plan: Plan,
-    store: Store,
+    run: Run,
     file: Checkpoint | None,
-    progress: Any,
+    progress: ProgressLike,
     seconds: float | None,
     executor: Executor | None,
     workers: int | None,
 ) -> None:
     """Run the chains, with progress and checkpoints between slices; Ctrl-C ends it early."""
     begun = time.perf_counter()
-    before = work_done(chains, plan.thin)  # a checkpoint's, in a run that goes on
+    before = work_done(run)  # a checkpoint's, in a run that goes on
     lost = None
     with reporter(progress) as report:
 
         def after_slice() -> None:
-            elapsed = time.perf_counter() - begun
-            report(Progress.of(sampler, chains, plan, elapsed, seconds, before))
+            if report is not None:
+                report(Progress.of(run, time.perf_counter() - begun, seconds, before))
             if file is not None:
-                file.write_if_due(store)
+                file.write_if_due(run)
 
         try:
             run_chains(
-                sampler,
-                chains,
-                plan,
-                store,
-                seconds=seconds,
-                executor=executor,
-                workers=workers,
-                at_rest=None if file is None else file.rest,
-                after_slice=after_slice,
+                run, seconds=seconds, executor=executor, workers=workers, after_slice=after_slice
             )
         except Interrupted:
-            warnings.warn(
-                f"interrupted: returning the {int(store.filled.min())} draws made so far",
-                stacklevel=3,
-            )
+            text = f"interrupted: returning the {int(run.stored.min())} draws made so far"
+            warnings.warn(text, stacklevel=3)
         except LostWorkers as error:
             lost = error
     if file is not None:
-        file.write(store)
-    if lost is not None and not store.filled.all():
-        raise RuntimeError(f"{lost} before every chain had a draw") from lost
+        file.write(run)
     if lost is not None:
-        warnings.warn(
-            f"{lost}: returning the {int(store.filled.min())} draws made so far",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        if not run.stored.all():
+            raise RuntimeError(f"{lost} before every chain had a draw") from lost
+        text = f"{lost}: returning the {int(run.stored.min())} draws made so far"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
-def _starts(init: Any, chains: int, target: Target) -> list[Any]:
+def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:
     """One starting basis for each chain, or None for each."""
     if init is None:
         return [None] * chains
@@ -236,3 +203,14 @@ def _starts(init: Any, chains: int, target: Target) -> list[Any]:
             f"got an array of shape {starts.shape}"
         )
     return list(starts)
+
+
+def _result(run: Run, target: Target, method: str) -> Samples:
+    """Return the draws of all chains, cut to the length of the shortest, and what was counted."""
+    subsets, tracked = run.cut()
+    if target.sizes_vary:  # rows as long as the largest draw
+        subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
+    counts = np.array([chain.state["counts"] for chain in run.chains])
+    stats = {name: counts[:, k] for k, name in enumerate(run.sampler.counters)}
+    stats["seconds"] = np.array([chain.seconds for chain in run.chains])
+    return Samples(subsets, target, method, tracked=tracked, stats=stats)

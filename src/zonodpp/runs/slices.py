@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import physical_memory
 from zonodpp.samplers import Sampler, State
 
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
 CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
+ALWAYS_THERE = 2**20  # bytes that every machine has
+FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
 
 
 @dataclass
@@ -42,58 +44,74 @@ class Chain:
         return self.drawn * thin + self.taken - self.burn_in
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What each chain is to do."""
-
-    draws: int | None  # None: as many as the time allows
-    thin: int
-    width: int  # the most items of a draw
-    tracked: int
-
-
 @dataclass
-class Store:
-    """The draws of all chains, in arrays that grow only when the number of draws is open."""
+class Run:
+    """The chains of one call of `sample`, and their draws.
 
-    plan: Plan
-    chains: int
-    subsets: NDArray[np.int32] = field(init=False)
+    The arrays of draws have room for all of them, or grow if their number is open.
+    """
+
+    sampler: Sampler
+    chains: list[Chain]
+    draws: int | None  # of each chain; None: as many as the time allows
+    thin: int
+    on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
+    subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
-    filled: NDArray[np.int64] = field(init=False)
+    stored: Integers = field(init=False)  # draws of each chain that are in the arrays
 
     def __post_init__(self) -> None:
-        room = 1024 if self.plan.draws is None else self.plan.draws
-        size = CHAIN_BYTES + room * (4 * self.plan.width + 8 * self.plan.tracked)
-        need_memory(self.chains * size, f"{self.chains:,} chains of {room:,} draws")
-        self.filled = np.zeros(self.chains, np.int64)
-        self.subsets = np.empty((self.chains, room, self.plan.width), np.int32)
-        self.tracked = np.empty((self.chains, room, self.plan.tracked))
+        shape = (len(self.chains), FIRST_ROOM if self.draws is None else self.draws)
+        self.subsets = np.empty((*shape, self.sampler.width), np.int32)
+        self.tracked = np.empty((*shape, self.sampler.tracker.size))
+        self.stored = np.zeros(len(self.chains), np.int64)
 
-    def add(self, chain: int, subsets: NDArray[np.int32], tracked: Floats) -> None:
+    @classmethod
+    def start(
+        cls,
+        sampler: Sampler,
+        generators: list[np.random.Generator],
+        starts: Iterable[ArrayLike | None],
+        draws: int | None,
+        burn_in: int,
+        thin: int,
+    ) -> Run:
+        """Start one chain for each generator and starting point."""
+        chains: list[Chain] = []
+        for generator, init in zip(generators, starts, strict=True):
+            state = sampler.start(generator, init)
+            if not chains:
+                size = sum(array.nbytes for array in state.values())
+                need_memory(len(generators) * size, f"the states of {len(generators):,} chains")
+            chains.append(Chain(generator, state, burn_in, sums=np.zeros(sampler.tracker.size)))
+        return cls(sampler, chains, draws, thin)
+
+    @property
+    def done(self) -> bool:
+        """Whether all chains have all their draws."""
+        return all(chain.drawn == self.draws for chain in self.chains)
+
+    def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
+        """Take over a chain as a slice has left it, with the draws of that slice."""
+        self.chains[index] = chain
+        self.add(index, subsets, tracked)
+        if self.on_rest is not None:
+            self.on_rest(index, chain)
+
+    def add(self, chain: int, subsets: Subsets, tracked: Floats) -> None:
         """Append a block of draws to a chain."""
-        start = int(self.filled[chain])
-        stop = start + len(subsets)
-        self.filled[chain] = stop
-        if np.may_share_memory(subsets, self.subsets):  # made in place
-            return
-        if stop > self.subsets.shape[1]:
-            room = max(stop, 2 * self.subsets.shape[1])
-            self.subsets = _longer(self.subsets, room)
-            self.tracked = _longer(self.tracked, room)
-        self.subsets[chain, start:stop] = subsets
-        self.tracked[chain, start:stop] = tracked
+        begin = int(self.stored[chain])
+        end = begin + len(subsets)
+        if end > self.subsets.shape[1]:
+            more = ((0, 0), (0, max(end, self.subsets.shape[1])), (0, 0))
+            self.subsets, self.tracked = np.pad(self.subsets, more), np.pad(self.tracked, more)
+        self.subsets[chain, begin:end] = subsets
+        self.tracked[chain, begin:end] = tracked
+        self.stored[chain] = end
 
-    def room(self, chain: int) -> tuple[NDArray[np.int32], Floats] | None:
-        """Return the arrays that a chain has yet to fill, or None if their length is open."""
-        if self.plan.draws is None:
-            return None
-        start = int(self.filled[chain])
-        return self.subsets[chain, start:], self.tracked[chain, start:]
-
-    def cut(self) -> tuple[NDArray[np.int32], Floats]:
-        """Return all chains cut to the length of the shortest."""
-        length = int(self.filled.min())
+    def cut(self) -> tuple[Subsets, Floats]:
+        """Return the draws of all chains, cut to the length of the shortest chain."""
+        length = int(self.stored.min())
         if length == self.subsets.shape[1]:
             return self.subsets, self.tracked
         return self.subsets[:, :length].copy(), self.tracked[:, :length].copy()
@@ -101,71 +119,57 @@ class Store:
 
 def need_memory(size: int, what: str) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
-    memory = physical_memory()
-    if size > memory:
+    if size > ALWAYS_THERE and size > (memory := physical_memory()):
         raise MemoryError(
             f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "
             f"{memory / 2**30:,.0f} GiB of memory; ask for fewer chains or draws"
         )
 
 
-def _longer(array: NDArray[Any], room: int) -> NDArray[Any]:
-    longer = np.empty((array.shape[0], room, array.shape[2]), array.dtype)
-    longer[:, : array.shape[1]] = array
-    return longer
+def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
+    """Raise MemoryError if so many draws do not fit into memory."""
+    room = FIRST_ROOM if draws is None else draws
+    size = CHAIN_BYTES + room * (4 * sampler.width + 8 * sampler.tracker.size)
+    need_memory(chains * size, f"{chains:,} chains of {room:,} draws")
 
 
 def advance(
     sampler: Sampler,
     chain: Chain,
-    plan: Plan,
+    draws: int | None,
+    thin: int,
     seconds: float,
     stop: threading.Event | None = None,
-    room: tuple[NDArray[np.int32], Floats] | None = None,
-) -> tuple[Chain, NDArray[np.int32], Floats]:
-    """Advance one chain for about ``seconds``; return it with its new draws.
-
-    With ``room``, the rest of the chain's place in the store, draws are made right there.
-    """
+) -> tuple[Chain, Subsets, Floats]:
+    """Advance one chain for about ``seconds``; return it with its new draws."""
     begun = time.perf_counter()
-    first = chain.drawn
-    blocks = [(np.empty((0, plan.width), np.int32), np.empty((0, plan.tracked)))]
+    blocks: list[tuple[Subsets, Floats]] = []
     steps = 1  # of the next call of compiled code
     while True:
-        before, position = time.perf_counter(), chain.position(plan.thin)
-        count = 1 if chain.burn_in else max(1, steps // plan.thin)
-        if plan.draws is not None:
-            count = min(count, plan.draws - chain.drawn)
-        if room is None or chain.burn_in:
-            subsets = np.empty((count, plan.width), np.int32)
-            tracked = np.empty((count, plan.tracked))
-        else:
-            here = slice(chain.drawn - first, chain.drawn - first + count)
-            subsets, tracked = room[0][here], room[1][here]
-        made = _make_steps(sampler, chain, plan.thin, steps, subsets, tracked)
+        before, position = time.perf_counter(), chain.position(thin)
+        count = 1 if chain.burn_in else max(1, steps // thin)
+        if draws is not None:
+            count = min(count, draws - chain.drawn)
+        subsets = np.empty((count, sampler.width), np.int32)
+        tracked = np.zeros((count, sampler.tracker.size))
+        made = _make_steps(sampler, chain, thin, steps, subsets, tracked)
         chain.drawn += made
-        if room is None:
-            blocks.append((subsets[:made], tracked[:made]))
+        blocks.append((subsets[:made], tracked[:made]))
         now = time.perf_counter()
-        if chain.drawn == plan.draws or now - begun >= seconds or (stop and stop.is_set()):
+        if chain.drawn == draws or now - begun >= seconds or (stop and stop.is_set()):
             break
-        taken = chain.position(plan.thin) - position
+        taken = chain.position(thin) - position
         ahead = min(BLOCK, begun + seconds - now)
         most = max(1, 4 * taken)  # a call may end within a draw that takes long
         steps = int(np.clip(taken * ahead / max(now - before, 1e-7), 1, most))
     chain.seconds += now - begun
-    if room is not None:
-        return chain, room[0][: chain.drawn - first], room[1][: chain.drawn - first]
+    if len(blocks) == 1:
+        return chain, *blocks[0]
     return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 
 def _make_steps(
-    sampler: Sampler,
-    chain: Chain,
-    thin: int,
-    steps: int,
-    subsets: NDArray[np.int32],
-    tracked: Floats,
+    sampler: Sampler, chain: Chain, thin: int, steps: int, subsets: Subsets, tracked: Floats
 ) -> int:
     """Make ``steps`` steps, or fewer; return how many draws they have finished.
 
@@ -178,7 +182,6 @@ def _make_steps(
         chain.burn_in -= part
         return 0
     if chain.taken == 0 and steps >= thin:
-        tracked[:] = 0.0
         made = sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
         tracked /= thin
         return len(subsets) if made is None else made

@@ -19,24 +19,22 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Subsets
 from zonodpp.linalg.columns import refreeze
-from zonodpp.runs.slices import Chain, Plan, Store, advance
+from zonodpp.runs.slices import Chain, Run, advance
 from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 RETRIES = 3  # times that a slice which the executor has lost is made again
 
+Slice = tuple[Chain, Subsets, Floats]  # a chain with what a slice has drawn
+
 
 def advance_elsewhere(
-    sampler: Sampler, chain: Chain, plan: Plan, seconds: float, attempt: int
-) -> tuple[Chain, NDArray[np.int32], Floats] | Exception:
+    sampler: Sampler, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
+) -> Slice | Exception:
     """`advance` for an executor that is not ours, perhaps in another process.
 
     The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
@@ -45,18 +43,18 @@ def advance_elsewhere(
     """
     refreeze(sampler)
     try:
-        return advance(sampler, copy.deepcopy(chain), plan, seconds)
+        return advance(sampler, copy.deepcopy(chain), draws, thin, seconds)
     except Exception as error:
         error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
         return error
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, not an error
-    """Ctrl-C was pressed; all draws made until then are in the store."""
+    """Ctrl-C was pressed; all draws made until then are stored."""
 
 
 class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
-    """The executor does no more work; all draws made until then are in the store."""
+    """The executor does no more work; all draws made until then are stored."""
 
 
 class _Tasks:
@@ -64,59 +62,38 @@ class _Tasks:
 
     Parameters
     ----------
+    executor : Executor or None
+        None: a pool of so many ``threads``.
     length : float
         Seconds that a slice takes, about.
-    at_rest : callable or None
-        Told of each chain when a slice of it has been stored and the next has not begun.
     """
 
-    def __init__(
-        self,
-        sampler: Sampler,
-        chains: list[Chain],
-        plan: Plan,
-        store: Store,
-        executor: Executor | None,
-        threads: int,
-        length: float,
-        at_rest: Callable[[int, Chain], None] | None,
-    ) -> None:
-        self.sampler, self.chains, self.plan, self.store = sampler, chains, plan, store
-        self.own = ThreadPoolExecutor(threads) if executor is None else None
-        self.executor = executor
-        self.length, self.at_rest = length, at_rest
+    def __init__(self, run: Run, executor: Executor | None, threads: int, length: float) -> None:
+        self.run, self.length = run, length
+        self.threads = threads if executor is None else 0  # of a pool of our own
+        self.executor = ThreadPoolExecutor(threads) if executor is None else executor
         self.stop = threading.Event()
-        self.under_way: dict[Future[Any], int] = {}
-        self._lost = [0] * len(chains)  # slices of each chain lost in a row
+        self.under_way: dict[Future[Slice | Exception], int] = {}
+        self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
         self._attempts = itertools.count()
 
     def submit(self, index: int) -> None:
         """Begin the next slice of a chain, unless the chain is done or the run is to stop."""
-        chain = self.chains[index]
-        if chain.drawn == self.plan.draws or self.stop.is_set():
+        run, chain = self.run, self.run.chains[index]
+        if chain.drawn == run.draws or self.stop.is_set():
             return
-        task: Future[Any]
-        if self.own is not None:
-            room = self.store.room(index)
-            task = self.own.submit(
-                advance, self.sampler, chain, self.plan, self.length, self.stop, room
-            )
+        call = (run.sampler, chain, run.draws, run.thin, self.length)
+        task: Future[Slice | Exception]
+        if self.threads:
+            task = self.executor.submit(advance, *call, self.stop)
         else:
-            assert self.executor is not None
             try:
-                task = self.executor.submit(
-                    advance_elsewhere,
-                    self.sampler,
-                    chain,
-                    self.plan,
-                    self.length,
-                    next(self._attempts),
-                )
+                task = self.executor.submit(advance_elsewhere, *call, next(self._attempts))
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
 
-    def collect(self, task: Future[Any]) -> int:
+    def collect(self, task: Future[Slice | Exception]) -> int:
         """Store what a slice has drawn; return its chain."""
         index = self.under_way.pop(task)
         try:
@@ -127,17 +104,14 @@ class _Tasks:
         if isinstance(found, Exception):
             raise found
         self._lost[index] = 0
-        self.chains[index], subsets, tracked = found
-        self.store.add(index, subsets, tracked)
-        if self.at_rest is not None:
-            self.at_rest(index, self.chains[index])
+        self.run.store(index, *found)
         return index
 
     def _count_lost(self, index: int, error: Exception) -> None:
         """Accept that a slice has no result, or raise the error that ends the run."""
         if self.stop.is_set() and isinstance(error, CancelledError):
             return
-        if self.own is not None:
+        if self.threads:
             raise error
         self._lost[index] += 1
         if isinstance(error, BrokenExecutor) or self._lost[index] > RETRIES:
@@ -149,7 +123,7 @@ class _Tasks:
         """Let no slice begin, except the first of each chain."""
         self.stop.set()
         for task, index in self.under_way.items():
-            if self.chains[index].seconds:
+            if self.run.chains[index].seconds:
                 task.cancel()
 
     def interrupt(self) -> None:
@@ -170,26 +144,22 @@ class _Tasks:
     def close(self) -> None:
         """Cancel what has not begun, and end our own threads."""
         self.cancel()
-        if self.own is not None:
-            self.own.shutdown(wait=True, cancel_futures=True)
+        if self.threads:
+            self.executor.shutdown(wait=True, cancel_futures=True)
 
 
 def run_chains(
-    sampler: Sampler,
-    chains: list[Chain],
-    plan: Plan,
-    store: Store,
+    run: Run,
     *,
     seconds: float | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    at_rest: Callable[[int, Chain], None] | None = None,
-    after_slice: Callable[[], None] | None = None,
+    after_slice: Callable[[], None] = lambda: None,
 ) -> None:
-    """Advance all chains in turn until they are done or the time is up; fill the store.
+    """Advance all chains in turn until they are done or the time is up; store their draws.
 
-    ``at_rest`` is told of each chain when a slice of it has been stored and the next has not begun,
-    ``after_slice`` after every few of those.
+    ``after_slice`` is called after every few slices. The first slice of a single chain is made in
+    this thread: often it is all there is to do.
 
     Raises
     ------
@@ -199,14 +169,29 @@ def run_chains(
         If the executor is broken, or has lost too many slices of one chain in a row.
     """
     deadline = float("inf") if seconds is None else time.perf_counter() + seconds
-    processors = workers or os.cpu_count() or 1
     length = THREAD_SLICE if executor is None else REMOTE_SLICE
-    if seconds is not None:  # at least a few turns for every chain
-        length = min(length, seconds * processors / (8 * len(chains)))
-    threads = min(processors, len(chains))
-    tasks = _Tasks(sampler, chains, plan, store, executor, threads, length, at_rest)
+    if executor is None and len(run.chains) == 1 and not run.done:
+        first = length if seconds is None else min(length, seconds / 8)
+        try:
+            run.store(0, *advance(run.sampler, run.chains[0], run.draws, run.thin, first))
+            after_slice()
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        if time.perf_counter() >= deadline:
+            return
+    if not run.done:
+        processors = workers or os.cpu_count() or 1
+        if seconds is not None:  # at least a few turns for every chain
+            length = min(length, seconds * processors / (8 * len(run.chains)))
+        _take_turns(
+            _Tasks(run, executor, min(processors, len(run.chains)), length), deadline, after_slice
+        )
+
+
+def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None]) -> None:
+    """Submit and collect slices of all chains until no slice is under way."""
     try:
-        for index in range(len(chains)):
+        for index in range(len(tasks.run.chains)):
             tasks.submit(index)
         while tasks.under_way:
             left = None
@@ -217,8 +202,7 @@ def run_chains(
                 tasks.end_in_time()
             for task in done:
                 tasks.submit(tasks.collect(task))
-            if after_slice is not None:
-                after_slice()
+            after_slice()
     except KeyboardInterrupt:
         tasks.interrupt()
         raise Interrupted from None

@@ -1,47 +1,57 @@
-"""One file for each algorithm, with the same parts in the same order.
+"""One file for each algorithm: a method object that holds the options, and what it prepares.
 
-``prepare(target, track=None, **options)``
-    Checks the options and does all work that draws share. Its result, the sampler, is immutable
-    and picklable, and knows
+``Method.prepare(target, track)`` does all work that draws share. Its result, the sampler, is
+immutable and picklable, and knows
 
-    ``counters``
-        names of the numbers counted along the way, in the order of ``state["counts"]``;
-    ``independent``
-        True when draws are independent, so that burn-in and thinning have nothing to do;
-    ``tracker``
-        the tracked sets; its ``size`` is their number;
-    ``width``
-        the most items that a draw may have: the length of a row of ``subsets``;
-    ``start(rng, init)``
-        the state of a fresh chain: a dict of arrays that holds all the next step needs;
-    ``advance(state, rng, subsets, tracked, thin)``
-        fills ``subsets`` with the next draws, ``thin`` steps apart, and updates the state in
-        place. Row k of ``tracked`` receives, added to what is there, the presence of each tracked
-        set at every step to draw k. How steps are cut into calls changes neither draws nor sums,
-        so that a draw may also be made by several calls of fewer steps. A sampler of independent
-        draws, one of which may take longer than a slice, may return before all are made: it then
-        returns the number of draws that are finished, which may be zero, and the state holds the
-        unfinished one. None means that all are finished;
-    ``check(state)``
-        raises ValueError if the arrays of a state, which have the names, types and shapes of a
-        fresh one, cannot be a state of this sampler. Compiled code trusts its indices, and a
-        state that was read from a file may hold anything.
+``counters``
+    names of the numbers counted along the way, in the order of ``state["counts"]``;
+``independent``
+    True when draws are independent, so that burn-in and thinning have nothing to do;
+``tracker``
+    the tracked sets; its ``size`` is their number;
+``width``
+    the most items that a draw may have: the length of a row of ``subsets``;
+``start(rng, init)``
+    the state of a fresh chain: a dict of arrays that holds all the next step needs;
+``advance(state, rng, subsets, tracked, thin)``
+    fills ``subsets`` with the next draws, ``thin`` steps apart, and updates the state in place.
+    Row k of ``tracked`` receives, added to what is there, the presence of each tracked set at every
+    step to draw k. How steps are cut into calls changes neither draws nor sums, so that a draw may
+    also be made by several calls of fewer steps. A sampler of independent draws, one of which may
+    take longer than a slice, may return before all are made: it then returns the number of draws
+    that are finished, which may be zero, and the state holds the unfinished one. None means that
+    all are finished;
+``check(state)``
+    raises ValueError if the arrays of a state, which have the names, types and shapes of a fresh
+    one, cannot be a state of this sampler. Compiled code trusts its indices, and a state that was
+    read from a file may hold anything.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Subsets
+from zonodpp.targets.target import Target
+
+if TYPE_CHECKING:
+    from zonodpp.samplers.tracking import SetTracker
 
 State = dict[str, NDArray[Any]]
+Sets = Sequence[Sequence[int]] | None  # tracked sets of item numbers
+Made = TypeVar("Made")
+
+MOST_REMEMBERED = 8  # things prepared for one target: methods with their options
+_remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
 class Sampler(Protocol):
-    """What `prepare` returns; see the module's page."""
+    """What a method prepares for a target; the page of this package says what each part does."""
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -52,28 +62,50 @@ class Sampler(Protocol):
         """Whether draws are independent."""
 
     @property
-    def tracker(self) -> Any:
+    def tracker(self) -> SetTracker:
         """The tracked sets."""
 
     @property
     def width(self) -> int:
         """The most items of a draw."""
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return the state of a fresh chain."""
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> int | None:
         """Fill subsets with the next draws; add to tracked. Return how many, None for all."""
 
     def check(self, state: State) -> None:
         """Raise ValueError if this cannot be a state of this sampler."""
+
+
+class Method(Protocol):
+    """A way to draw: a name, and how to prepare a sampler for a target."""
+
+    @property
+    def name(self) -> str:
+        """What `Samples.method` says."""
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Do all work that draws share."""
+
+
+def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
+    """Return what ``make`` returned for this target and key before, or call it now.
+
+    What is made is forgotten together with the target, so it must not refer to the target. Of one
+    target the last few things are kept.
+    """
+    known = _remembered.setdefault(target, {})
+    found: Made | None = known.pop(key, None)
+    if found is None:
+        found = make()
+    known[key] = found  # in the last place: the first one is forgotten first
+    if len(known) > MOST_REMEMBERED:
+        known.pop(next(iter(known)), None)
+    return found
 
 
 def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:
@@ -85,7 +117,7 @@ def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:
         )
 
 
-def refuse_init(init: Any) -> None:
+def refuse_init(init: ArrayLike | None) -> None:
     """Say that independent draws need no starting point, if one was given."""
     if init is not None:
         raise ValueError("init is for Markov chains; exact draws need no starting point")

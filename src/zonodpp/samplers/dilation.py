@@ -1,19 +1,40 @@
-"""Markov chains for general DPPs: a DPP is part of a projection DPP.
+"""Markov chains on bases, for targets whose draws are bases and for general DPPs.
 
-`DPP.on_bases` has the items and one more column for each eigenvector; the items of its draws follow
-the DPP. So every chain on bases gives a chain on sets of varying size, with the right law.
+A DPP is part of a projection DPP: `DPP.on_bases` has the items and one more column for each
+eigenvector, and the items of its draws follow the DPP. So every chain on bases gives a chain on
+sets of varying size, with the right law.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
-from zonodpp.samplers import Sampler, State
+from zonodpp._types import Floats, Subsets
+from zonodpp.samplers import Sampler, Sets, State, remember
+from zonodpp.samplers.tracking import SetTracker, with_sets
+
+if TYPE_CHECKING:
+    from zonodpp.targets.target import Target
+
+
+def chain_on_bases(
+    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], Sampler]
+) -> Sampler:
+    """Return the chain of the method ``name`` on the bases that belong to a target.
+
+    It is remembered for the target and ``key``, unless that is None.
+    """
+
+    def make() -> Sampler:
+        return build(target.on_bases(name))
+
+    chain = with_sets(make() if key is None else remember(target, key, make), track)
+    return Dilation(chain, target.n, target.width) if target.sizes_vary else chain
 
 
 @dataclass(frozen=True)
@@ -31,23 +52,18 @@ class Dilation:
         return self.inner.counters
 
     @property
-    def tracker(self) -> Any:
+    def tracker(self) -> SetTracker:
         """Sets of items are sets of the larger matrix too."""
         return self.inner.tracker
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start the chain on the larger matrix."""
         if init is not None:
             raise ValueError("init is for targets of fixed size; leave it out for a DPP")
         return self.inner.start(rng, None)
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Advance the chain; the columns after the items are left out."""
         bases = np.empty((len(subsets), self.inner.width), np.int32)

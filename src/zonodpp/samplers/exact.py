@@ -1,11 +1,6 @@
-"""Exact, independent draws from a projection DPP.
+"""Exact, independent draws from a projection DPP; those of other DPPs are in `mixture`.
 
-Both algorithms pick items one after another, each in proportion to the squared length of what its
-whitened column has outside the span of those already picked (Hough, Krishnapur, Peres, Virag
-2006). What is left outside is kept as a matrix N: with m items still to pick, N is m x r and
-|N a_i|^2 is the conditional weight of item i. A pick turns N by one Householder reflection and
-drops a row. So no n x n matrix appears, nothing has to be orthogonalised again, and an item inside
-the span gets weight zero without cancellation.
+`zonodpp.samplers.picks` says how items are picked one after another.
 
 ``rejection`` proposes items from their leverage scores and accepts with the share outside the span:
 about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
@@ -14,26 +9,76 @@ about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._jit import VECTOR, jit
-from zonodpp._types import Floats, Integers
+from zonodpp._jit import VECTOR, lean, spliced
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
 from zonodpp.linalg.dense import column_chunks
-from zonodpp.samplers import State, need_between, refuse_init
-from zonodpp.samplers.tracking import SetTracker
-from zonodpp.targets import VolumeSampling
+from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
+from zonodpp.samplers.mixture import prepare_mixture
+from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
+from zonodpp.samplers.tracking import SetTracker, with_sets
 
-PATIENCE, STUCK = 1000, -1
+if TYPE_CHECKING:
+    from zonodpp.targets.family import VolumeSampling
+    from zonodpp.targets.target import Target
+
+ALGORITHMS = ("rejection", "chain-rule")
+PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-_prepared: WeakKeyDictionary[VolumeSampling, ExactDraws] = WeakKeyDictionary()
+MOST_BATCHES = 256  # for one call of compiled code: half a megabyte of random numbers
+DRAWS, PROPOSALS = range(2)  # what is counted
+# What is done: draws, items that the present draw has yet to get, proposals to the last accepted.
+DRAWN, LEFT, ACCEPTED = range(3)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Independent draws: projection DPPs, general DPPs and k-DPPs.
+
+    Parameters
+    ----------
+    algorithm : {"rejection", "chain-rule"}
+        Propose items by their leverage scores and accept each with the share of its column that is
+        new (Barthelme, Tremblay, Amblard 2023): a draw costs the same whatever n is. Or compute the
+        conditional probabilities of all items for each pick, as the paper's section 2.2 does.
+
+    Examples
+    --------
+    >>> from zonodpp import Exact, ProjectionDPP, sample
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> sample(target, 100, method=Exact(algorithm="chain-rule"), rng=0).method
+    'exact'
+    """
+
+    algorithm: str = "rejection"
+    name: ClassVar[str] = "exact"
+
+    def __post_init__(self) -> None:
+        one_of(self.algorithm, "algorithm", ALGORITHMS)
+
+    def suits(self, target: Target) -> bool:
+        """Return True: exact draws are the best where they exist."""
+        return True
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Whiten the columns, or tabulate the eigenvectors; remembered for the target."""
+        if not target.has_inclusion:
+            raise ValueError(
+                f"method='exact' draws from projection DPPs (power 2), not from power "
+                f"{target.power:g}; use method='exchange' or 'zonotope'"
+            )
+        set_up: Any = prepare_mixture if target.chooses_eigenvectors else prepare_projection
+        sampler = remember(target, self.name, lambda: set_up(target))
+        return with_sets(replace(sampler, algorithm=self.algorithm), track)
 
 
 @dataclass(frozen=True)
@@ -55,7 +100,7 @@ class ExactDraws:
         """The number of items of every draw."""
         return len(self.whitening)
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return an empty queue of proposals."""
         refuse_init(init)
         return {
@@ -66,43 +111,41 @@ class ExactDraws:
         }
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Draw len(subsets) bases."""
+        columns, W, lengths, counts = self.columns, self.whitening, self.lengths, state["counts"]
         if self.algorithm == "rejection":
-            draw_by_rejection(
-                rng,
-                self.columns,
-                self.whitening,
-                self.lengths,
-                self.alias,
-                subsets,
-                state["pending"],
-                state["levels"],
-                state["head"],
-                state["counts"],
-            )
-            if state["head"][0] == STUCK:
+            self._reject(state, rng, subsets)
+        else:
+            draw_by_chain_rule(rng, columns, W, lengths, self.leverages, subsets, counts)
+        subsets.sort(axis=1)
+        self.tracker.fill(subsets, tracked)
+
+    def _reject(self, state: State, rng: np.random.Generator, subsets: Subsets) -> None:
+        """Draw by rejection: call compiled code with as many random numbers as it is sure to use.
+
+        A draw takes r proposals at least. So no number is left over, whatever the calls are, but
+        for the batch of proposals that the state holds.
+        """
+        (draws, r), head = subsets.shape, state["head"]
+        width = r + -r % VECTOR  # zeros fill rows up to whole vectors
+        scratch = np.zeros((r, width)), np.zeros((BATCH, width)), np.empty(r), np.empty(width)
+        progress = np.array([0, r, state["counts"][PROPOSALS]])
+        tables = self.columns, self.whitening, self.lengths, self.alias
+        queue = state["pending"], state["levels"], head, state["counts"]
+        while progress[DRAWN] < draws:
+            batches = 0
+            if head[0] == BATCH:
+                sure = ((draws - progress[DRAWN] - 1) * r + progress[LEFT]) // BATCH
+                batches = max(1, min(sure, MOST_BATCHES))
+            uniforms = rng.random((batches, 2 * BATCH))
+            draw_by_rejection(uniforms, *tables, subsets, *queue, progress, *scratch)
+            if state["counts"][PROPOSALS] - progress[ACCEPTED] > PATIENCE * r:
                 raise ArithmeticError(
                     f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
                     "target was made of has changed since; make the target anew"
                 )
-        else:
-            draw_by_chain_rule(
-                rng,
-                self.columns,
-                self.whitening,
-                self.lengths,
-                self.leverages,
-                subsets,
-                state["counts"],
-            )
-        self.tracker.fill(subsets, tracked)
 
     def check(self, state: State) -> None:
         """Check the queue of proposals."""
@@ -110,23 +153,7 @@ class ExactDraws:
         need_between(state["head"], 0, BATCH, "the first pending item")
 
 
-def prepare(
-    target: VolumeSampling, track: Any = None, *, algorithm: str = "rejection"
-) -> ExactDraws:
-    """Do what draws share, or take it from an earlier call with the same target."""
-    one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
-    if not target.has_inclusion:
-        raise ValueError(
-            f"method='exact' draws from projection DPPs (power 2), not from power "
-            f"{target.power:g}; use method='exchange' or 'zonotope'"
-        )
-    tracker = SetTracker.of(track, target.n)
-    if target not in _prepared:
-        _prepared[target] = _set_up(target)
-    return replace(_prepared[target], algorithm=algorithm, tracker=tracker)
-
-
-def _set_up(target: VolumeSampling) -> ExactDraws:
+def prepare_projection(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
     W, where = target.whitening.W, target.coordinates
     lengths = np.empty(target.n)
@@ -144,9 +171,9 @@ def _set_up(target: VolumeSampling) -> ExactDraws:
     )
 
 
-@jit
+@spliced
 def propose(
-    rng: np.random.Generator, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
+    uniforms: Floats, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
 ) -> None:
     """Draw a batch of items, and for each the level that its share outside the span must exceed.
 
@@ -154,7 +181,7 @@ def propose(
     """
     n = alias.shape[0]
     for b in range(BATCH):
-        place = rng.random() * n
+        place = uniforms[b] * n
         cell = min(int(place), n - 1)
         pending[b] = cell
         levels[b] = place - cell
@@ -164,10 +191,10 @@ def propose(
         other = int(alias[cell, 1])
         pending[b] = cell if levels[b] < share else other
     for b in range(BATCH):
-        levels[b] = rng.random() * lengths[pending[b]]
+        levels[b] = uniforms[BATCH + b] * lengths[pending[b]]
 
 
-@jit
+@spliced
 def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None:
     """Copy the columns of pending items; plain loops, for assignment of slices would wait."""
     for b in range(first, BATCH):
@@ -176,162 +203,68 @@ def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None
             fetched[b, i] = dense[item, i]
 
 
-@jit
-def outside(N: Floats, m: int, column: Floats, c: Floats) -> float:
-    """Set c = N a for a dense column a and return |c|^2."""
-    total = 0.0
-    for j in range(m):
-        product = 0.0
-        for i in range(column.shape[0]):
-            product += N[j, i] * column[i]
-        c[j] = product
-        total += product * product
-    return total
-
-
-@jit
-def outside_sparse(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
-    """Set c = N a for a sparse column a and return |c|^2."""
-    total = 0.0
-    for j in range(m):
-        product = 0.0
-        for k in range(columns.indptr[item], columns.indptr[item + 1]):
-            product += N[j, columns.indices[k]] * columns.data[k]
-        c[j] = product
-        total += product * product
-    return total
-
-
-@jit
-def reflect(N: Floats, m: int, c: Floats, length: float, row: Floats) -> None:
-    """Turn the m rows of N so that the pick, c in their coordinates, is the last; drop that row.
-
-    ``row`` receives what was dropped: row . a_i is the coordinate of item i along the pick.
-    """
-    r = N.shape[1]
-    inverse = 1.0 / length  # c becomes a unit vector first: then no product can underflow
-    for j in range(m):
-        c[j] *= inverse
-    sign = -1.0 if c[m - 1] < 0.0 else 1.0
-    c[m - 1] += sign
-    beta = sign / c[m - 1]
-    row[:] = 0.0
-    for j in range(m):
-        for i in range(r):
-            row[i] += c[j] * N[j, i]
-    for j in range(m - 1):
-        factor = beta * c[j]
-        for i in range(r):
-            N[j, i] -= factor * row[i]
-    for i in range(r):
-        row[i] = sign * row[i] - N[m - 1, i]
-
-
-@jit
+@lean
 def draw_by_rejection(
-    rng: np.random.Generator,
+    uniforms: Floats,
     columns: Columns,
     W: Floats,
     lengths: Floats,
     alias: Floats,
-    subsets: NDArray[np.int32],
+    subsets: Subsets,
     pending: Integers,
     levels: Floats,
     head: Integers,
     counts: Integers,
+    progress: Integers,
+    N: Floats,
+    fetched: Floats,
+    c: Floats,
+    row: Floats,
 ) -> None:
-    """Fill subsets with draws; proposals not yet looked at carry over from call to call.
+    """Fill subsets with draws until all are made or the random numbers are used up.
 
     A column's weight scales its leverage and its share outside the span alike. So it enters the
-    proposal table alone, and ``lengths`` are |W a_i|^2 without it.
+    proposal table alone, and ``lengths`` are |W a_i|^2 without it. ``progress`` says where to go on
+    with N; the last three are scratch. Row k of ``uniforms`` is used for one batch of proposals.
     """
-    r = W.shape[0]
+    r, width = N.shape
     dense = columns.dense
     sparse = dense.shape[0] == 0
-    width = r + -r % VECTOR  # zeros fill rows up to whole vectors
-    N = np.zeros((r, width))
-    c = np.empty(r)
-    row = np.empty(width)
-    fetched = np.zeros((BATCH, width))
     h = head[0]
-    if not sparse:
-        fetch(dense, pending, h, fetched)
-    for k in range(subsets.shape[0]):
-        N[:, :r] = W
-        for m in range(r, 0, -1):
-            last = counts[1] + PATIENCE * r  # one proposal out of r is accepted at least
-            while True:
-                if counts[1] > last:
-                    head[0] = STUCK
+    batch = 0
+    is_fetched = sparse
+    while progress[DRAWN] < subsets.shape[0]:
+        m = progress[LEFT]
+        if m == r:
+            for j in range(r):
+                for i in range(r):
+                    N[j, i] = W[j, i]
+        while m > 0:
+            if h == BATCH:
+                if batch == uniforms.shape[0]:
+                    head[0] = h
+                    progress[LEFT] = m
                     return
-                if h == BATCH:
-                    propose(rng, alias, lengths, pending, levels)
-                    if not sparse:
-                        fetch(dense, pending, 0, fetched)
-                    h = 0
-                item = pending[h]
-                if sparse:
-                    left = outside_sparse(N, m, columns, item, c)
-                else:
-                    left = outside(N, m, fetched[h], c)
-                h += 1
-                counts[1] += 1
-                if levels[h - 1] < left:
-                    break
-            subsets[k, r - m] = item
-            reflect(N, m, c, np.sqrt(left), row)
-        subsets[k].sort()
-        counts[0] += 1
-    head[0] = h
-
-
-@jit
-def draw_by_chain_rule(
-    rng: np.random.Generator,
-    columns: Columns,
-    W: Floats,
-    lengths: Floats,
-    leverages: Floats,
-    subsets: NDArray[np.int32],
-    counts: Integers,
-) -> None:
-    """Fill subsets with draws, keeping the conditional weights of all n items up to date."""
-    n = lengths.shape[0]
-    r = W.shape[0]
-    sparse = columns.dense.shape[0] == 0
-    N = np.empty((r, r))
-    c = np.empty(r)
-    row = np.empty(r)
-    weights = np.empty(n)
-    for k in range(subsets.shape[0]):
-        N[:] = W
-        weights[:] = leverages
-        for m in range(r, 0, -1):
-            level = rng.random() * weights.sum()
-            item = -1
-            for i in range(n):
-                if weights[i] > 0.0:
-                    item = i
-                    level -= weights[i]
-                    if level < 0.0:
-                        break
+                propose(uniforms[batch], alias, lengths, pending, levels)
+                batch += 1
+                h = 0
+                is_fetched = sparse
+            if not is_fetched:
+                fetch(dense, pending, h, fetched)
+                is_fetched = True
+            item = pending[h]
             if sparse:
                 left = outside_sparse(N, m, columns, item, c)
             else:
-                left = outside(N, m, columns.dense[item], c)
-            subsets[k, r - m] = item
-            reflect(N, m, c, np.sqrt(left), row)
-            for i in range(n):
-                along = 0.0
-                if sparse:
-                    for j in range(columns.indptr[i], columns.indptr[i + 1]):
-                        along += row[columns.indices[j]] * columns.data[j]
-                else:
-                    for j in range(r):
-                        along += row[j] * columns.dense[i, j]
-                if lengths[i] > 0.0:
-                    weights[i] = max(0.0, weights[i] - along * along * leverages[i] / lengths[i])
-            weights[item] = 0.0
-        subsets[k].sort()
-        counts[0] += 1
-        counts[1] += r
+                left = outside(N, m, width, fetched[h], c)
+            counts[PROPOSALS] += 1
+            if levels[h] < left:
+                subsets[progress[DRAWN], r - m] = item
+                reflect(N, m, width, c, math.sqrt(left), row)
+                progress[ACCEPTED] = counts[PROPOSALS]
+                m -= 1
+            h += 1
+        progress[DRAWN] += 1
+        progress[LEFT] = r
+        counts[DRAWS] += 1
+    head[0] = h

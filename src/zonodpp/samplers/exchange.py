@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import keep_columns, matrix_of, pad_columns, unit_vectors
@@ -36,7 +36,8 @@ from zonodpp.basis.inverse import inverse_scratch, invert
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, largest_entries
-from zonodpp.samplers import State
+from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.exchange_walk import (
     COUNTERS,
     SMALL,
@@ -48,13 +49,62 @@ from zonodpp.samplers.exchange_walk import (
     walk,
 )
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.targets import VolumeSampling
+
+if TYPE_CHECKING:
+    from zonodpp.targets.family import VolumeSampling
+    from zonodpp.targets.target import Target
 
 RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
 POWERS = 2  # the same where powers take a call for each item
 SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
 WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A Markov chain on bases: one item leaves, one item enters.
+
+    Parameters
+    ----------
+    rule : {"heat-bath", "metropolis", "barker"}
+        How the two items are chosen; "barker" is Algorithm 1 of the paper.
+
+    Examples
+    --------
+    >>> from zonodpp import Exchange, VolumeSampling, sample
+    >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> sample(target, 100, method=Exchange(rule="barker"), rng=0).method
+    'exchange'
+    """
+
+    rule: str = "heat-bath"
+    name: ClassVar[str] = "exchange"
+
+    def __post_init__(self) -> None:
+        one_of(self.rule, "rule", RULES)
+
+    def suits(self, target: Target) -> bool:
+        """Return True: a chain on bases exists for every target that names this method."""
+        return True
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Split the columns into directions and lengths, and build what items are drawn from."""
+        return chain_on_bases(target, self.name, self, track, self._on_bases)
+
+    def _on_bases(self, target: VolumeSampling) -> ExchangeWalk:
+        """Split the weighted columns into directions and factors; build what t is drawn from."""
+        r, n, p = target.r, target.n, target.power
+        scale, _ = column_factors(target.weights, p)
+        sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
+        D, factors = _sparse_directions(target.A, scale) if sparse else _white_directions(target)
+        factors = factors / factors.max()
+        whole = self.rule == "heat-bath" and _is_small(target, sparse)
+        proposes = self.rule == "heat-bath" and not whole and not sparse
+        columns = pad_columns(keep_columns(D, factors, by_rows=whole or sparse), WIDTH)
+        alias = alias_table(factors**p) if proposes else np.empty((0, 2))
+        items = ExchangeItems(columns, frozen(alias), whole)
+        return ExchangeWalk(self.rule, p, n, r, items, SetTracker.of(None, n))
 
 
 @dataclass(frozen=True)
@@ -75,7 +125,7 @@ class ExchangeWalk:
         """The number of items of every draw."""
         return self.r
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
         inside, T = self._initial_basis(rng) if init is None else self._given_basis(init)
         outside = np.setdiff1d(np.arange(self.n), inside)
@@ -91,31 +141,15 @@ class ExchangeWalk:
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         basis = BasisState(*(state[name] for name in BasisState._fields))
         scratch = exchange_scratch(self.items)
         scratch.ordered[:] = np.sort(basis.inside)
-        walk(
-            rng,
-            RULES.index(self.rule),
-            self.power,
-            self.items,
-            basis,
-            scratch,
-            self.tracker.starts,
-            self.tracker.items,
-            subsets,
-            tracked,
-            thin,
-            state["counts"],
-        )
+        how = RULES.index(self.rule), self.power, self.items
+        sets = self.tracker.starts, self.tracker.items
+        walk(rng, *how, basis, scratch, *sets, subsets, tracked, thin, state["counts"])
 
     def check(self, state: State) -> None:
         """Check that the basis and the places of all items agree."""
@@ -126,7 +160,7 @@ class ExchangeWalk:
         if not (fits and np.array_equal(place[outside], -1 - np.arange(self.n - self.r))):
             raise ValueError("the places of the items do not agree with the basis")
 
-    def _given_basis(self, init: Any) -> tuple[Integers, Floats]:
+    def _given_basis(self, init: ArrayLike) -> tuple[Integers, Floats]:
         """Check that init holds r items of positive weight with independent columns."""
         hint = "pass a basis, such as a row of earlier subsets, or leave init out"
         given = as_items(init, self.n, "init")
@@ -162,22 +196,6 @@ class ExchangeWalk:
         return candidates[scratch.owner], scratch.matrix, placed
 
 
-def prepare(target: VolumeSampling, track: Any = None, *, rule: str | None = None) -> ExchangeWalk:
-    """Split the weighted columns into directions and factors; build what t is drawn from."""
-    rule = one_of("heat-bath" if rule is None else rule, "rule", RULES)
-    r, n, p = target.r, target.n, target.power
-    scale, _ = column_factors(target.weights, p)
-    sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
-    D, factors = _sparse_directions(target.A, scale) if sparse else _white_directions(target)
-    factors = factors / factors.max()
-    whole = rule == "heat-bath" and _is_small(target, sparse)
-    proposes = rule == "heat-bath" and not whole and not sparse
-    columns = pad_columns(keep_columns(D, factors, by_rows=whole or sparse), WIDTH)
-    alias = alias_table(factors**p) if proposes else np.empty((0, 2))
-    items = ExchangeItems(columns, frozen(alias), whole)
-    return ExchangeWalk(rule, p, n, r, items, SetTracker.of(track, n))
-
-
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:
     """Tell whether to keep all of T D is faster than row products of a sparse A, or proposals."""
     r, n, p = target.r, target.n, target.power
@@ -199,7 +217,7 @@ def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
     return D, lengths if where.scale is None else lengths * where.scale
 
 
-def _sparse_directions(A: Any, scale: Floats | None) -> tuple[sp.csc_array, Floats]:
+def _sparse_directions(A: sp.sparray, scale: Floats | None) -> tuple[sp.csc_array, Floats]:
     """Return columns with largest entry 1, rows being scaled alike; a graph's stay +-1."""
     heights = np.frexp(largest_entries(A, axis=1))[1]
     D = sp.csc_array(A, copy=True)

@@ -8,22 +8,22 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_flag, as_items, as_positive, one_of, spawn
 from zonodpp.basis.columns import UnitColumns, matrix_of, pad_columns
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.gram import RankError
-from zonodpp.samplers import State
+from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_line import TALLY, run_by_walk
-from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import Ellipsoid
 from zonodpp.tiles.costs import as_costs, unit_costs
 from zonodpp.tiles.frame import Frame, frame_of
@@ -37,14 +37,140 @@ from zonodpp.tiles.start import (
     tile_from_basis,
 )
 
+if TYPE_CHECKING:
+    from zonodpp.targets.family import VolumeSampling
+    from zonodpp.targets.target import Target
+
+WORDS = {  # that an option may be
+    "line": ("gibbs", "metropolis"),
+    "directions": ("whitened", "isotropic"),
+    "tiling": ("fresh", "fixed"),
+    "base_measure": ("sqrt", "full"),
+    "preset": ("paper",),
+}
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 TILE_FIELDS = TileState._fields
-PILOT_STEPS = 16  # enough for the mean number of tiles to be known to about a fifth
-TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
+TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
 LONG_STEP_COST = 2.5  # time of a pivot of the long-step method, in tiles of the walk (make bench)
 ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to pay
+# Steps of the runs that choose a window: a few for each guess, more for the last one, which the
+# mean number of tiles then corrects. At most PROBES * PROBE_STEPS + PILOT_STEPS, 30, are made.
+PROBES, PROBE_STEPS, PILOT_STEPS = 6, 3, 12
+
+
+@dataclass(frozen=True)
+class HitAndRun:
+    """Hit-and-run on the zonotope: Algorithms 4 and 5 of the paper, and the exact line.
+
+    Parameters
+    ----------
+    line : {"gibbs", "metropolis"}
+        Draw from the exact conditional along the line, or propose a uniform point of the chord
+        and accept it with the ratio of densities. Default: "gibbs".
+    directions : {"whitened", "isotropic"}
+        Isotropic after whitening (covariance AA'), or as A is given. Default: "whitened".
+    tiling : {"fresh", "fixed"}
+        New costs c and a new point of the tile at each step, or one c and a carried point.
+        Default: "fresh".
+    window : float, optional
+        Move inside a randomly placed window of this length (in units of the directions) only.
+        ``inf`` walks whole chords. Default: about four tiles for each item of a basis.
+    base_measure : {"sqrt", "full"}
+        Scale column i of the zonotope by sqrt(q_i) or by q_i (the paper's section 3.4).
+    c : (n,) array_like, optional
+        The linear objective of a fixed tiling. Ties, which would leave no tiling, are broken by a
+        perturbation of relative size 1e-9. Default: Gaussian, drawn once for each chain.
+    preset : {"paper"}, optional
+        Algorithm 5 as published: "metropolis", "isotropic" and "fixed" become the defaults.
+    reflect : bool, optional
+        Let the walk go on from the boundary as from a mirror, to the end of the window. Default:
+        where sets are tracked and nothing else is asked for, since averages gain from long walks.
+
+    Examples
+    --------
+    >>> from zonodpp import HitAndRun, ProjectionDPP, sample
+    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> sample(target, 100, method=HitAndRun(preset="paper"), rng=0).method
+    'zonotope'
+    """
+
+    line: str | None = None
+    directions: str | None = None
+    tiling: str | None = None
+    window: float | None = None
+    base_measure: str = "sqrt"
+    c: ArrayLike | None = None
+    preset: str | None = None
+    reflect: bool | None = None
+    name: ClassVar[str] = "zonotope"
+
+    def __post_init__(self) -> None:
+        for option, words in WORDS.items():
+            if getattr(self, option) is not None:
+                one_of(getattr(self, option), option, words)
+        if self.window is not None and self.window != np.inf:
+            as_positive(self.window, "window")
+        tiling = self._chosen("tiling")
+        if self.c is not None and tiling == "fresh":
+            raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
+        if self.reflect is not None and as_flag(self.reflect, "reflect"):
+            if tiling == "fixed":
+                raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
+            if self.window == np.inf:
+                raise ValueError(
+                    "a walk that is reflected never ends: give reflect=True a finite window"
+                )
+
+    def _chosen(self, option: str) -> str:
+        """Return an option, or its default."""
+        return getattr(self, option) or (PLAIN if self.preset is None else PAPER)[option]
+
+    def suits(self, target: Target) -> bool:
+        """Return True: a chain on bases exists for every target that names this method."""
+        return True
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Choose coordinates and the window, by a short pilot run."""
+        reflect = self.reflect
+        if reflect is None:
+            plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
+            reflect = plain and self.window is None and bool(track)
+        method = replace(self, reflect=reflect)
+        key = None if self.c is not None else method  # arrays have no hash to find them by
+        return chain_on_bases(target, self.name, key, track, method._on_bases)
+
+    def _on_bases(self, target: VolumeSampling) -> ZonotopeWalk:
+        """Choose what the options leave open."""
+        line, tiling = self._chosen("line"), self._chosen("tiling")
+        q = np.ones(target.n) if target.weights is None else target.weights
+        s = np.sqrt(q) if self.base_measure == "sqrt" else q
+        frame = _frame(target, s, self.base_measure)
+        costs = None if self.c is None else unit_costs(as_costs(self.c, target.n), frame.columns)
+        columns = pad_columns(frame.columns, VECTOR)
+        factor, unit = _direction_factor(frame, self._chosen("directions"))
+        mass, level = _masses(columns, q, s, target.power)
+        rule = Rule(
+            factor=frozen(np.tril(factor)),
+            mass=frozen(mass),
+            level=frozen(level, np.int64),
+            exponent=target.power - 1.0,
+            window=np.inf if self.window is None else float(np.ldexp(self.window, -unit)),
+            tolerance=FEASIBLE * float(columns.lengths.max()),
+            gibbs=line == "gibbs",
+            fresh=tiling == "fresh",
+            long_steps=False,
+            reflect=bool(self.reflect),
+            metric=frozen(factor @ factor.T),
+        )
+        tracker = SetTracker.of(None, target.n)
+        sampler = ZonotopeWalk(columns, rule, frame.ellipsoid, costs, tracker)
+        if self.window is None and line == "metropolis" and tiling == "fixed":
+            rule = rule._replace(long_steps=_long_steps_are_cheaper(sampler))
+        elif self.window is None:
+            rule = rule._replace(window=_default_window(sampler))
+        return replace(sampler, rule=rule)
 
 
 @dataclass(frozen=True)
@@ -64,7 +190,7 @@ class ZonotopeWalk:
         """The number of items of every draw."""
         return len(self.rule.factor)
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the tile of x0 = A u, u uniform, or in the given basis at a uniform point.
 
         With fresh tilings, start in a random basis.
@@ -96,12 +222,7 @@ class ZonotopeWalk:
         return state
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Make thin * len(subsets) steps."""
         r, n, sets = len(self.rule.factor), self.columns.lengths.size, self.tracker.size
@@ -157,100 +278,6 @@ class ZonotopeWalk:
             state[name][...] = getattr(tile, name)
 
 
-def prepare(
-    target: VolumeSampling,
-    track: Any = None,
-    *,
-    line: str | None = None,
-    directions: str | None = None,
-    tiling: str | None = None,
-    window: float | None = None,
-    base_measure: str = "sqrt",
-    c: Any = None,
-    preset: str | None = None,
-    reflect: bool | None = None,
-) -> ZonotopeWalk:
-    """Check the options and choose what they leave open.
-
-    Parameters
-    ----------
-    line : {"gibbs", "metropolis"}
-        Draw from the exact conditional along the line, or propose a uniform point of the chord
-        and accept with the ratio of densities.
-    directions : {"whitened", "isotropic"}
-        Isotropic after whitening (covariance AA'), or as A is given.
-    tiling : {"fresh", "fixed"}
-        New costs c and a new point of the tile at each step, or one c and a carried point.
-    window : float, optional
-        Move inside a randomly placed window of this length (in units of the directions) only.
-        ``inf`` walks whole chords. Default: see `default_window`.
-    base_measure : {"sqrt", "full"}
-        Scale column i of the zonotope by sqrt(q_i) or by q_i (the paper's section 3.4).
-    c : (n,) array_like, optional
-        The linear objective of a fixed tiling. Ties, which would leave no tiling, are broken by a
-        perturbation of relative size 1e-9. Default: Gaussian, drawn once for each chain.
-    preset : {"paper"}, optional
-        Algorithm 5 as published: metropolis, isotropic, fixed.
-    reflect : bool, optional
-        Let the walk go on from the boundary as from a mirror, to the end of the window. Default:
-        where sets are tracked and nothing else is asked for, since averages gain from long walks.
-    """
-    if preset is not None:
-        one_of(preset, "preset", ("paper",))
-    default = PLAIN if preset is None else PAPER
-    line = one_of(default["line"] if line is None else line, "line", ("gibbs", "metropolis"))
-    directions = default["directions"] if directions is None else directions
-    one_of(directions, "directions", ("whitened", "isotropic"))
-    tiling = one_of(default["tiling"] if tiling is None else tiling, "tiling", ("fresh", "fixed"))
-    one_of(base_measure, "base_measure", ("sqrt", "full"))
-    if c is not None and tiling == "fresh":
-        raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
-
-    tracker = SetTracker.of(track, target.n)
-    if reflect is None:
-        plain = line == "gibbs" and tiling == "fresh" and window is None
-        reflect = plain and tracker.size > 0
-    elif as_flag(reflect, "reflect"):
-        _check_reflection(tiling, window)
-
-    q = np.ones(target.n) if target.weights is None else target.weights
-    s = np.sqrt(q) if base_measure == "sqrt" else q
-    frame = _frame(target, s, base_measure)
-    costs = None if c is None else unit_costs(as_costs(c, target.n), frame.columns)
-    columns = pad_columns(frame.columns, VECTOR)
-    factor, unit = _direction_factor(frame, directions)
-    mass, level = _masses(columns, q, s, target.power)
-    rule = Rule(
-        factor=frozen(np.tril(factor)),
-        mass=frozen(mass),
-        level=frozen(level, np.int64),
-        exponent=target.power - 1.0,
-        window=np.inf,
-        tolerance=FEASIBLE * float(columns.lengths.max()),
-        gibbs=line == "gibbs",
-        fresh=tiling == "fresh",
-        long_steps=False,
-        reflect=bool(reflect),
-        metric=frozen(factor @ factor.T),
-    )
-    sampler = ZonotopeWalk(columns, rule, frame.ellipsoid, costs, tracker)
-    if window is not None:
-        if window != np.inf:
-            window = as_positive(window, "window")
-        return replace(sampler, rule=rule._replace(window=float(np.ldexp(window, -unit))))
-    if line == "metropolis" and tiling == "fixed":
-        return replace(sampler, rule=rule._replace(long_steps=long_steps_are_cheaper(sampler)))
-    return replace(sampler, rule=rule._replace(window=default_window(sampler)))
-
-
-def _check_reflection(tiling: str, window: float | None) -> None:
-    """Refuse options with which a reflected walk would carry a point, or would not end."""
-    if tiling == "fixed":
-        raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
-    if window == np.inf:
-        raise ValueError("a walk that is reflected never ends: give reflect=True a finite window")
-
-
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
     """Return the zonotope of the columns s_j a_j, or raise an error that names the option."""
     try:
@@ -285,7 +312,7 @@ def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[F
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
 
 
-def long_steps_are_cheaper(sampler: ZonotopeWalk) -> bool:
+def _long_steps_are_cheaper(sampler: ZonotopeWalk) -> bool:
     """Choose between walk and long steps for whole chords, by what a pilot run counts.
 
     A pivot of the long-step method costs about LONG_STEP_COST tiles of the walk: the same row of
@@ -293,19 +320,20 @@ def long_steps_are_cheaper(sampler: ZonotopeWalk) -> bool:
     """
     if sampler.columns.lengths.size <= ALWAYS_WALK:
         return False
-    pivots = _pilot(sampler, long_steps=True)
-    tiles = 0.0
-    window = _unit_window(sampler)
-    while tiles < LONG_STEP_COST * pivots:
-        walked = _pilot(sampler, window=window)
-        if walked < 1.1 * tiles or walked < 3.0:  # the window has outgrown the chord
+    pilot = _Pilot(sampler)
+    pivots = pilot.tiles(PILOT_STEPS, long_steps=True)
+    tiles, window = 0.0, _unit_window(sampler)
+    for _ in range(PROBES):
+        before, tiles = tiles, pilot.tiles(PROBE_STEPS, window=window)
+        if tiles >= LONG_STEP_COST * pivots:
+            return True
+        if tiles < 1.2 * before or tiles < 3.0:  # the window has outgrown the chord
             return False
-        tiles = walked
-        window *= 2.0
-    return True
+        window *= 4.0
+    return False
 
 
-def default_window(sampler: ZonotopeWalk) -> float:
+def _default_window(sampler: ZonotopeWalk) -> float:
     """Choose the window in which a step crosses about TILES_PER_ITEM * r tiles.
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
@@ -315,16 +343,18 @@ def default_window(sampler: ZonotopeWalk) -> float:
     """
     per_item = TILES_PER_ITEM_TRACKED if sampler.rule.reflect else TILES_PER_ITEM
     wanted = per_item * len(sampler.rule.factor)
-    window = _unit_window(sampler)
-    before = 0.0
-    while True:
-        tiles = _pilot(sampler, window=window)
+    pilot = _Pilot(sampler)
+    tiles, stalled, window = 0.0, 0, _unit_window(sampler)
+    for _ in range(PROBES):
+        before, tiles = tiles, max(tiles, pilot.tiles(PROBE_STEPS, window=window))
         if tiles >= wanted / 2:
-            return window * wanted / tiles
-        if tiles < 1.05 * before and not sampler.rule.reflect:
+            break
+        stalled = stalled + 1 if tiles < 1.2 * before else 0
+        if stalled == 2 and not sampler.rule.reflect:  # the window has outgrown the chord
             return np.inf
-        before = tiles
-        window *= 2.0
+        window *= min(max(4.0, wanted / tiles), 16.0)
+    window *= wanted / tiles
+    return window * wanted / pilot.tiles(PILOT_STEPS, window=window)
 
 
 def _unit_window(sampler: ZonotopeWalk) -> float:
@@ -333,14 +363,21 @@ def _unit_window(sampler: ZonotopeWalk) -> float:
     return 0.5 / float(np.sqrt(np.mean(np.einsum("ij,ij->j", reach, reach))))
 
 
-def _pilot(sampler: ZonotopeWalk, **changes: Any) -> float:
-    """Count tiles (or pivots) for each step of a short run with a seed of its own.
+class _Pilot:
+    """A short run with a seed of its own, in which the rule changes.
 
-    Counts, not seconds: the same options mean the same draws on every machine.
+    Tiles are counted, not seconds: the same options mean the same draws on every machine.
     """
-    trial = replace(sampler, rule=sampler.rule._replace(**changes))
-    [rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
-    state = trial.start(rng, None)
-    subsets = np.empty((PILOT_STEPS, len(sampler.rule.factor)), np.int32)
-    trial.advance(state, rng, subsets, np.zeros((PILOT_STEPS, trial.tracker.size)), 1)
-    return float(state["counts"][TILES]) / PILOT_STEPS
+
+    def __init__(self, sampler: ZonotopeWalk) -> None:
+        [self.rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
+        self.sampler, self.state = sampler, sampler.start(self.rng, None)
+
+    def tiles(self, steps: int, *, long_steps: bool = False, window: float = np.inf) -> float:
+        """Return the mean number of tiles (or pivots) of so many steps."""
+        rule = self.sampler.rule._replace(long_steps=long_steps, window=window)
+        before = self.state["counts"][TILES]
+        subsets = np.empty((1, self.sampler.width), np.int32)
+        trial = replace(self.sampler, rule=rule)
+        trial.advance(self.state, self.rng, subsets, np.zeros((1, 0)), steps)
+        return float(self.state["counts"][TILES] - before) / steps

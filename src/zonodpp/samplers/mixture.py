@@ -9,25 +9,26 @@ n enters through the number of eigenvectors, a search in log n steps, and cache 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
-from weakref import WeakKeyDictionary
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._jit import jit
-from zonodpp._types import Floats, Integers
-from zonodpp.arguments import one_of
-from zonodpp.linalg.columns import frozen
+from zonodpp._jit import lean, spliced
+from zonodpp._types import Floats, Integers, Subsets
+from zonodpp.linalg.columns import columns_of, frozen
 from zonodpp.samplers import State, refuse_init
-from zonodpp.samplers.exact import outside, reflect
+from zonodpp.samplers.picks import draw_by_chain_rule, outside, reflect
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.targets.dpp import DPP
-from zonodpp.targets.kdpp import KDPP
+
+if TYPE_CHECKING:
+    from zonodpp.targets.dpp import DPP
+    from zonodpp.targets.kdpp import KDPP
 
 NEVER = 1e-18  # the chance of larger draws than there is room for; such draws are made again
-_prepared: WeakKeyDictionary[DPP | KDPP, Mixture] = WeakKeyDictionary()
+NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
 
 
 @dataclass(frozen=True)
@@ -45,201 +46,138 @@ class Mixture:
     counters: tuple[str, ...] = ("draws", "proposals")
     independent: bool = True
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return the counts alone: draws leave nothing behind."""
         refuse_init(init)
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
-        """Draw len(subsets) sets."""
-        draw_sets(
-            rng,
-            self.vectors,
-            self.cumulative,
-            self.sure,
-            self.chances,
-            self.taking,
-            self.algorithm == "chain-rule",
-            subsets,
-            state["counts"],
-        )
+        """Draw len(subsets) sets; rows end in -1 where a draw has fewer items than others may."""
+        counts, choice = state["counts"], (self.sure, self.chances, self.taking)
+        subsets[:] = NO_ITEM
+        chosen = np.empty(len(self.chances), np.int64)
+        if self.algorithm == "rejection":
+            tables = self.vectors, self.cumulative, *choice
+            scratch = chosen, np.empty((self.width, self.width)), np.empty((3, self.width))
+            draw_by_rejection(rng, *tables, subsets, counts, *scratch)
+        else:
+            for subset in subsets:
+                size = choose(rng, *choice, len(subset), chosen)
+                columns = columns_of(self.vectors[:, chosen[:size]].T)
+                squares = frozen((columns.dense**2).sum(axis=1))
+                rows = subset[None, :size], counts
+                draw_by_chain_rule(rng, columns, frozen(np.eye(size)), squares, squares, *rows)
+        subsets.sort(axis=1)
+        subsets[subsets == NO_ITEM] = -1
         self.tracker.fill(subsets, tracked)
 
     def check(self, state: State) -> None:
         """Accept any state: counts are not used as indices."""
 
 
-def prepare(target: DPP | KDPP, track: Any = None, *, algorithm: str = "rejection") -> Mixture:
-    """Do what draws share, or take it from an earlier call with the same target."""
-    one_of(algorithm, "algorithm", ("rejection", "chain-rule"))
-    tracker = SetTracker.of(track, target.n)
-    if target not in _prepared:
-        _prepared[target] = _set_up(target)
-    return replace(_prepared[target], algorithm=algorithm, tracker=tracker)
-
-
-def _set_up(target: DPP | KDPP) -> Mixture:
+def prepare_mixture(target: DPP | KDPP) -> Mixture:
     """Tabulate the eigenvectors' squares, and find how much room draws need."""
-    cumulative = np.empty((target.r, target.n))
-    np.square(target.vectors.T, out=cumulative)
-    np.cumsum(cumulative, axis=1, out=cumulative)
+    cumulative = np.cumsum(np.square(target.vectors.T), axis=1)
     cumulative /= cumulative[:, -1:]
-    sure = target.sure.shape[1]
     tail = np.cumsum(target.size_law()[::-1])[::-1]
-    width = int(np.sum(tail > NEVER)) - 1
     return Mixture(
         "rejection",
         target.vectors,
         frozen(cumulative),
-        sure,
+        target.sure.shape[1],
         target.chances,
         target.taking,
-        max(1, width),
+        max(1, int(np.sum(tail > NEVER)) - 1),
         SetTracker.of(None, target.n),
     )
 
 
-@jit
-def choose_each(rng: np.random.Generator, chances: Floats, chosen: Integers) -> int:
-    """Choose each eigenvector with its own chance; return how many were chosen."""
-    count = 0
-    for j in range(chances.shape[0]):
-        if chances[j] >= 1.0 or rng.random() < chances[j]:
-            chosen[count] = j
-            count += 1
-    return count
+@lean
+def choose(
+    rng: np.random.Generator,
+    sure: int,
+    chances: Floats,
+    taking: Floats,
+    most: int,
+    chosen: Integers,
+) -> int:
+    """Choose the eigenvectors of one draw, at most ``most``; return how many were chosen.
 
-
-@jit
-def choose_some(rng: np.random.Generator, sure: int, taking: Floats, chosen: Integers) -> int:
-    """Choose all sure eigenvectors, then others; tables begin with the smallest eigenvalue."""
-    for j in range(sure):
-        chosen[j] = j
-    count = sure
+    Those of a DPP are chosen each with its own chance. Those of a k-DPP are all that are sure, then
+    others one after another; ``taking`` begins with the smallest eigenvalue.
+    """
     m = taking.shape[0]
-    left = taking.shape[1] - 1
-    for j in range(m - 1, -1, -1):
-        if left == 0:
-            break
-        if rng.random() < taking[j, left]:
-            chosen[count] = sure + m - 1 - j
-            count += 1
-            left -= 1
-    return count
-
-
-@jit
-def gather(vectors: Floats, item: int, chosen: Integers, column: Floats) -> float:
-    """Copy the item's entries in the chosen eigenvectors; return the sum of their squares."""
-    total = 0.0
-    for j in range(column.shape[0]):
-        entry = vectors[item, chosen[j]]
-        column[j] = entry
-        total += entry * entry
-    return total
-
-
-@jit
-def pick_by_rejection(
-    rng: np.random.Generator,
-    vectors: Floats,
-    cumulative: Floats,
-    chosen: Integers,
-    N: Floats,
-    m: int,
-    column: Floats,
-    c: Floats,
-    counts: Integers,
-) -> tuple[int, float]:
-    """Propose items from the leverage scores until one is accepted."""
-    size = column.shape[0]
     while True:
-        j = chosen[min(int(rng.random() * size), size - 1)]
-        item = int(np.searchsorted(cumulative[j], rng.random(), side="right"))
-        length = gather(vectors, item, chosen, column)
-        left = outside(N, m, column, c)
-        counts[1] += 1
-        if rng.random() * length < left:
-            return item, left
+        count = 0
+        left = taking.shape[1] - 1
+        for j in range(chances.shape[0]):
+            if left < 0:
+                chance = chances[j]
+            elif j < sure:
+                chance = 1.0
+            else:
+                chance = taking[m - 1 + sure - j, left]
+            if chance >= 1.0 or rng.random() < chance:
+                chosen[count] = j
+                count += 1
+                left -= int(left > 0 and j >= sure)
+        if count <= most:
+            return count
 
 
-@jit
-def pick_by_chain_rule(
-    rng: np.random.Generator,
-    vectors: Floats,
-    chosen: Integers,
-    N: Floats,
-    m: int,
-    column: Floats,
-    c: Floats,
-    weights: Floats,
-    counts: Integers,
+@spliced
+def propose(
+    rng: np.random.Generator, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
 ) -> tuple[int, float]:
-    """Compute the conditional weights of all items, and pick one of them."""
-    n = vectors.shape[0]
-    for i in range(n):
-        gather(vectors, i, chosen, column)
-        weights[i] = outside(N, m, column, c)
-    level = rng.random() * weights.sum()
-    item = -1
-    for i in range(n):
-        if weights[i] > 0.0:
-            item = i
-            level -= weights[i]
-            if level < 0.0:
-                break
-    counts[1] += 1
-    gather(vectors, item, chosen, column)
-    return item, outside(N, m, column, c)
+    """Draw an item from the leverage scores; return it with its score, and set its column."""
+    size = column.shape[0]
+    j = chosen[min(int(rng.random() * size), size - 1)]
+    level = rng.random()
+    item = 0
+    beyond = cumulative.shape[1] - 1
+    while item < beyond:  # the first running sum above the level
+        middle = (item + beyond) // 2
+        if cumulative[j, middle] > level:
+            beyond = middle
+        else:
+            item = middle + 1
+    length = 0.0
+    for i in range(size):
+        column[i] = vectors[item, chosen[i]]
+        length += column[i] * column[i]
+    return item, length
 
 
-@jit
-def draw_sets(
+@lean
+def draw_by_rejection(
     rng: np.random.Generator,
     vectors: Floats,
     cumulative: Floats,
     sure: int,
     chances: Floats,
     taking: Floats,
-    chain_rule: bool,
-    subsets: NDArray[np.int32],
+    subsets: Subsets,
     counts: Integers,
+    chosen: Integers,
+    N: Floats,
+    scratch: Floats,
 ) -> None:
-    """Fill subsets with draws; rows end in -1 where a draw has fewer items than there is room."""
-    n, r = vectors.shape
-    room = subsets.shape[1]
-    chosen = np.empty(r, np.int64)
-    weights = np.empty(n)
+    """Fill subsets with draws, by proposals from the leverage scores until one is accepted."""
     for k in range(subsets.shape[0]):
-        while True:
-            if taking.shape[1] > 0:
-                size = choose_some(rng, sure, taking, chosen)
-            else:
-                size = choose_each(rng, chances, chosen)
-            if size <= room:
-                break
-        N = np.eye(size)
-        column = np.empty(size)
-        c = np.empty(size)
-        row = np.empty(size)
+        size = choose(rng, sure, chances, taking, subsets.shape[1], chosen)
+        column, c, row = scratch[0, :size], scratch[1], scratch[2]
+        for j in range(size):
+            for i in range(size):
+                N[j, i] = 1.0 if i == j else 0.0
         for m in range(size, 0, -1):
-            if chain_rule:
-                item, left = pick_by_chain_rule(
-                    rng, vectors, chosen, N, m, column, c, weights, counts
-                )
-            else:
-                item, left = pick_by_rejection(
-                    rng, vectors, cumulative, chosen, N, m, column, c, counts
-                )
+            while True:
+                item, length = propose(rng, vectors, cumulative, chosen, column)
+                left = outside(N, m, size, column, c)
+                counts[1] += 1
+                if rng.random() * length < left:
+                    break
             subsets[k, size - m] = item
-            reflect(N, m, c, np.sqrt(left), row)
-        subsets[k, :size].sort()
-        subsets[k, size:] = -1
+            reflect(N, m, size, c, math.sqrt(left), row)
         counts[0] += 1

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonodpp._jit import jit
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, ItemsLike, Subsets
 from zonodpp.arguments import as_items
 from zonodpp.linalg.columns import frozen
+from zonodpp.samplers import Sampler, Sets
 from zonodpp.targets.target import Target
 
 
-def tracked_sets(track: Any, target: Target) -> list[list[int]] | None:
+def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list[int]] | None:
     """Return ``track`` as item numbers: a list of sets of items, by number or label, or None."""
     if track is None:
         return None
@@ -39,7 +39,7 @@ class SetTracker:
     n: int
 
     @classmethod
-    def of(cls, track: Any, n: int) -> SetTracker:
+    def of(cls, track: Sets, n: int) -> SetTracker:
         """Lay out ``track``, a list of sets of item numbers (or None)."""
         sets = [] if track is None else [as_items(list(S), n, "track") for S in track]
         starts = np.cumsum([0, *(len(S) for S in sets)])
@@ -51,29 +51,17 @@ class SetTracker:
         """The number of tracked sets."""
         return len(self.starts) - 1
 
-    def fill(self, subsets: NDArray[np.int32], tracked: Floats) -> None:
+    def fill(self, subsets: Subsets, tracked: Floats) -> None:
         """Add 1 to tracked[k, j] where draw k holds all of set j."""
-        if self.size:
-            record_presence(subsets, self.starts, self.items, self.n, tracked)
+        present = {i: (subsets == i).any(axis=1) for i in set(self.items.tolist())}
+        for j in range(self.size):
+            held = [present[i] for i in self.items[self.starts[j] : self.starts[j + 1]].tolist()]
+            tracked[: len(subsets), j] += np.logical_and.reduce(held)
 
 
-@jit
-def record_presence(
-    subsets: NDArray[np.int32], starts: Integers, items: Integers, n: int, tracked: Floats
-) -> None:
-    """Add 1 to tracked[k, j] where row k of subsets holds all of set j."""
-    present = np.zeros(n, np.bool_)
-    for k in range(subsets.shape[0]):
-        for i in subsets[k]:
-            if i >= 0:  # -1 fills up the rows of smaller draws
-                present[i] = True
-        for j in range(starts.shape[0] - 1):
-            inside = 1.0
-            for s in range(starts[j], starts[j + 1]):
-                if not present[items[s]]:
-                    inside = 0.0
-                    break
-            tracked[k, j] += inside
-        for i in subsets[k]:
-            if i >= 0:
-                present[i] = False
+def with_sets(sampler: Any, track: Sets) -> Sampler:
+    """Return a sampler, which tracks nothing so far, with sets to track."""
+    if track is not None:
+        sampler = replace(sampler, tracker=SetTracker.of(track, sampler.tracker.n))
+    found: Sampler = sampler
+    return found

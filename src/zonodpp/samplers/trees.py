@@ -9,41 +9,104 @@ and random graphs.
 
 A step takes constant time, by one alias table for each node. Each block (2-connected part) of the
 graph is drawn by itself, so that a bridge costs one step however light it is. Within a block, edges
-that are very much heavier than those around may still trap the walk: `prepare` finds this out on
-graphs small enough for the exact sampler. On larger ones a draw that takes long says what is to be
-expected. Compiled code returns after a bounded number of steps; a tree that is not finished by then
-stays in the chain's state, and the next call goes on with it. To begin that tree anew might never
-end, and ``aldous-broder`` would then draw trees too rarely that take long.
+that are very much heavier than those around may still trap the walk: `Trees.prepare` finds this out
+on graphs small enough for the exact sampler. On larger ones a draw that takes long says what is to
+be expected. Compiled code returns after a bounded number of steps; a tree that is not finished by
+then stays in the chain's state, and the next call goes on with it. To begin that tree anew might
+never end, and ``aldous-broder`` would then draw trees too rarely that take long.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from zonodpp._jit import inlined, jit
-from zonodpp._types import Floats, Integers
+from zonodpp._jit import lean, spliced
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import one_of
-from zonodpp.basis.alias import alias_table
+from zonodpp.basis.alias import alias_tables
 from zonodpp.linalg.columns import frozen
-from zonodpp.samplers import State, need_between, refuse_init
-from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
+from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.samplers.walk_cost import (
     MANY_STEPS,
+    announce_exact,
+    expected_steps,
     plan_walk,
     steps_by_block,
     steps_in_words,
     steps_of_exact,
 )
 from zonodpp.targets.blocks import Blocks, Indices
-from zonodpp.targets.spanning_trees import SpanningTrees
+
+if TYPE_CHECKING:
+    from zonodpp.targets.target import Target
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
 START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `TreeDraws.start`
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Independent spanning trees of a graph, by random walks.
+
+    Parameters
+    ----------
+    algorithm : {"wilson", "aldous-broder"}
+        Loop-erased walks, or one walk until every node has been seen.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP, Trees, sample
+    >>> target = ProjectionDPP.from_graph(nx.complete_graph(10))
+    >>> sample(target, 100, method=Trees(), rng=0).subsets.shape
+    (1, 100, 9)
+    """
+
+    algorithm: str = "wilson"
+    name: ClassVar[str] = "trees"
+
+    def __post_init__(self) -> None:
+        one_of(self.algorithm, "algorithm", ("wilson", "aldous-broder"))
+
+    def suits(self, target: Target) -> bool:
+        """Tell whether a walk is expected to be cheaper than an exact draw by linear algebra."""
+        # NaN, for graphs too large to tell, means a walk as well: nothing else draws there.
+        if not expected_steps(target) > steps_of_exact(target.r):
+            return True
+        announce_exact(target)
+        return False
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Cut the graph into blocks and build the tables that steps are drawn by.
+
+        Raises
+        ------
+        ValueError
+            When the target is no graph, or a walk would take far longer than the exact sampler.
+
+        Warns
+        -----
+        UserWarning
+            When one tree is expected to take long.
+        """
+        steps = expected_steps(target)
+        if steps > max(MANY_STEPS, steps_of_exact(target.r)):
+            raise ValueError(
+                f"a spanning tree of this graph would take {min(steps, 1e16):.0e} steps of a "
+                "random walk, which heavy edges trap; use method='exact', whose time no weight "
+                "changes"
+            )
+        if steps > MANY_STEPS:
+            text = f"a spanning tree is expected to take {steps_in_words(steps)}"
+            warnings.warn(text, stacklevel=3)
+        sampler = remember(target, self.name, lambda: _set_up(target))
+        return with_sets(replace(sampler, algorithm=self.algorithm), track)
 
 
 class TreeWalk(NamedTuple):
@@ -67,7 +130,6 @@ class TreeDraws:
     walk: TreeWalk
     weights: Floats  # of the edges of all blocks
     steps: float  # expected for a tree; NaN if that is not known
-    n: int
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "steps")
     independent: bool = True
@@ -77,7 +139,7 @@ class TreeDraws:
         """The number of edges of every tree."""
         return int(self.walk.blocks.indptr.size - 1 - self.walk.roots.size)
 
-    def start(self, rng: np.random.Generator, init: Any) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return a state in which no tree is under way.
 
         ``tree[v]`` is the cell that joins node v to the tree, or negative: v is not reached yet,
@@ -94,21 +156,17 @@ class TreeDraws:
         }
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> int:
         """Draw up to len(subsets) trees, by `CALL_STEPS` steps at most; return how many."""
-        draw = draw_by_wilson if self.algorithm == "wilson" else draw_by_aldous_broder
         tree, under_way, counts = state["tree"], state["under_way"], state["counts"]
         before = under_way[STEPS]
-        made: int = draw(rng, self.walk, self.n, CALL_STEPS, subsets, tree, under_way, counts)
+        wilson = self.algorithm == "wilson"
+        made: int = draw_trees(rng, wilson, self.walk, CALL_STEPS, subsets, tree, under_way, counts)
         grown_long = before < MANY_STEPS <= under_way[STEPS]
         if np.isnan(self.steps) and grown_long and counts[1] < MANY_STEPS:  # not said before
             self._announce()
+        subsets[:made].sort(axis=1)
         self.tracker.fill(subsets[:made], tracked)
         return made
 
@@ -141,54 +199,20 @@ class TreeDraws:
         )
 
 
-def prepare(target: SpanningTrees, track: Any = None, *, algorithm: str = "wilson") -> TreeDraws:
-    """Cut the graph into blocks, choose their roots, and build the tables that steps are drawn by.
-
-    Raises
-    ------
-    ValueError
-        When the target is no graph, or a walk would take far longer than the exact sampler.
-
-    Warns
-    -----
-    UserWarning
-        When one tree is expected to take long.
-    """
-    one_of(algorithm, "algorithm", ("wilson", "aldous-broder"))
+def _set_up(target: Target) -> TreeDraws:
+    """Build the tables that steps are drawn by, unless all weights are equal."""
     blocks, weights, roots, steps = plan_walk(target)
-    if steps > max(MANY_STEPS, steps_of_exact(target.r)):
-        raise ValueError(
-            f"a spanning tree of this graph would take {min(steps, 1e16):.0e} steps of a random "
-            "walk, which heavy edges trap; use method='exact', whose time no weight changes"
-        )
-    if steps > MANY_STEPS:
-        warnings.warn(f"a spanning tree is expected to take {steps_in_words(steps)}", stacklevel=3)
-    share, other = np.empty(0), np.empty(0)
+    share, other = np.empty(0), np.empty(0, np.int64)
     if np.ptp(weights) > 0:
         # Only ratios at a node matter; sums of very light edges would lose digits or vanish.
         heaviest = np.maximum.reduceat(weights, blocks.indptr[:-1])
         even = weights / np.repeat(heaviest, np.diff(blocks.indptr))
-        share, other = alias_tables(blocks.indptr, even)
+        share, other = alias_tables(even, blocks.indptr.astype(np.int64))
     walk = TreeWalk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
-    tracker = SetTracker.of(track, target.n)
-    return TreeDraws(algorithm, walk, frozen(weights), steps, target.n, tracker)
+    return TreeDraws("wilson", walk, frozen(weights), steps, SetTracker.of(None, target.n))
 
 
-@jit
-def alias_tables(indptr: Indices, weights: Floats) -> tuple[Floats, Indices]:
-    """Build one alias table for each node: see `TreeWalk`."""
-    share = np.empty(weights.shape[0])
-    other = np.empty(weights.shape[0], np.int32)
-    for v in range(indptr.shape[0] - 1):
-        first = indptr[v]
-        table = alias_table(weights[first : indptr[v + 1]])
-        for k in range(table.shape[0]):
-            share[first + k] = table[k, 0]
-            other[first + k] = first + int(table[k, 1])
-    return share, other
-
-
-@inlined
+@spliced
 def step(
     rng: np.random.Generator, indptr: Indices, share: Floats, other: Indices, node: int
 ) -> int:
@@ -203,135 +227,96 @@ def step(
     return cell
 
 
-@inlined
-def begin_tree(tree: Indices, roots: Indices, cells: int) -> None:
-    """Begin a tree: nothing but the roots is reached."""
-    tree[:] = -1
-    for root in roots:
-        tree[root] = cells
+@spliced
+def grow_by_wilson(
+    rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
+) -> bool:
+    """Walk from each node in turn to the tree; False if this tree has taken ``limit`` steps."""
+    indptr, neighbour = walk.blocks.indptr, walk.blocks.neighbour
+    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
+    while start < tree.shape[0]:
+        while tree[node] < 0:
+            if steps == limit:
+                under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
+                return False
+            cell = step(rng, indptr, walk.share, walk.other, node)
+            tree[node] = ~cell  # the last exit from a node survives: loops are erased
+            node = neighbour[cell]
+            steps += 1
+        node = start
+        while tree[node] < 0:
+            tree[node] = ~tree[node]
+            node = neighbour[tree[node]]
+        start += 1
+        node = start
+    under_way[STEPS] = steps
+    return True
 
 
-@jit
-def write_edges(
-    tree: Indices, edge: Indices, subset: NDArray[np.int32], marked: NDArray[np.uint8]
-) -> None:
-    """Write the edges of a finished tree in ascending order.
+@spliced
+def grow_by_aldous_broder(
+    rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
+) -> bool:
+    """Walk in each block until all nodes are seen; False if this tree has taken ``limit`` steps."""
+    starts, indptr, neighbour = walk.blocks.starts, walk.blocks.indptr, walk.blocks.neighbour
+    node, steps = under_way[NODE], under_way[STEPS]
+    for block in range(starts.shape[0] - 1):
+        first, last = starts[block], starts[block + 1]
+        if last <= under_way[START]:
+            continue  # finished in an earlier call
+        missing = 0
+        for v in range(first, last):
+            missing += int(tree[v] < 0)
+        if missing == last - first - 1:
+            node = walk.roots[block]
+        while missing > 0:
+            if steps == limit:
+                under_way[START], under_way[NODE], under_way[STEPS] = first, node, steps
+                return False
+            cell = step(rng, indptr, walk.share, walk.other, node)
+            node = neighbour[cell]
+            if tree[node] < 0:
+                tree[node] = cell
+                missing -= 1
+            steps += 1
+    under_way[STEPS] = steps
+    return True
 
-    They are sorted by a pass over all edges of the graph, unless these are very many more.
-    """
-    r, n = subset.shape[0], marked.shape[0]
-    size = 0
-    for cell in tree:
-        if cell < edge.shape[0]:  # a root has no edge
-            subset[size] = edge[cell]
-            size += 1
-    if n > 16 * r:
-        subset.sort()
-        return
-    for e in subset:
-        marked[e] = 1
-    size = 0
-    e = 0
-    while size < r and e < n:
-        subset[size] = e
-        size += int(marked[e])
-        marked[e] = 0
-        e += 1
 
-
-@jit
-def draw_by_wilson(
+@lean
+def draw_trees(
     rng: np.random.Generator,
+    wilson: bool,
     walk: TreeWalk,
-    n: int,
     limit: int,
-    subsets: NDArray[np.int32],
+    subsets: Subsets,
     tree: Indices,
     under_way: Integers,
     counts: Integers,
 ) -> int:
     """Fill subsets with draws, by ``limit`` steps at most; return how many are finished."""
-    _, indptr, neighbour, edge = walk.blocks
-    share, other = walk.share, walk.other
-    nodes = tree.shape[0]
-    marked = np.zeros(n, np.uint8)
-    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
-    limit += steps  # as a number of steps of the present tree
+    edge, nodes = walk.blocks.edge, tree.shape[0]
     for k in range(subsets.shape[0]):
-        if start == nodes:
-            begin_tree(tree, walk.roots, edge.shape[0])
-            start = node = 0
-        while start < nodes:
-            while tree[node] < 0:
-                if steps == limit:
-                    under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
-                    return k
-                cell = step(rng, indptr, share, other, node)
-                tree[node] = ~cell  # the last exit from a node survives: loops are erased
-                node = neighbour[cell]
-                steps += 1
-            node = start
-            while tree[node] < 0:
-                tree[node] = ~tree[node]
-                node = neighbour[tree[node]]
-            start += 1
-            node = start
-        write_edges(tree, edge, subsets[k], marked)
+        if under_way[START] == nodes:  # begin a tree: nothing but the roots is reached
+            under_way[START] = 0
+            for v in range(nodes):
+                tree[v] = -1
+            for root in walk.roots:
+                tree[root] = edge.shape[0]
+        limit += under_way[STEPS]  # as a number of steps of the present tree
+        if wilson:
+            finished = grow_by_wilson(rng, walk, tree, under_way, limit)
+        else:
+            finished = grow_by_aldous_broder(rng, walk, tree, under_way, limit)
+        if not finished:
+            return k
+        size = 0
+        for cell in tree:
+            if cell < edge.shape[0]:  # a root has no edge
+                subsets[k, size] = edge[cell]
+                size += 1
         counts[0] += 1
-        counts[1] += steps
-        limit -= steps
-        steps = 0
-    under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
-    return len(subsets)
-
-
-@jit
-def draw_by_aldous_broder(
-    rng: np.random.Generator,
-    walk: TreeWalk,
-    n: int,
-    limit: int,
-    subsets: NDArray[np.int32],
-    tree: Indices,
-    under_way: Integers,
-    counts: Integers,
-) -> int:
-    """Fill subsets with draws, by ``limit`` steps at most; return how many are finished."""
-    starts, indptr, neighbour, edge = walk.blocks
-    share, other = walk.share, walk.other
-    nodes = tree.shape[0]
-    marked = np.zeros(n, np.uint8)
-    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
-    blocks = starts.shape[0] - 1
-    block = np.searchsorted(starts, start, side="right") - 1
-    missing = 0  # nodes of the present block
-    if start < nodes:
-        missing = int(np.count_nonzero(tree[starts[block] : starts[block + 1]] < 0))
-    limit += steps  # as a number of steps of the present tree
-    for k in range(subsets.shape[0]):
-        if block == blocks:
-            begin_tree(tree, walk.roots, edge.shape[0])
-            block = -1
-        while missing > 0 or block + 1 < blocks:
-            if missing == 0:
-                block += 1
-                node = walk.roots[block]
-                missing = starts[block + 1] - starts[block] - 1
-            while missing > 0:
-                if steps == limit:
-                    under_way[START], under_way[NODE], under_way[STEPS] = starts[block], node, steps
-                    return k
-                cell = step(rng, indptr, share, other, node)
-                node = neighbour[cell]
-                if tree[node] < 0:
-                    tree[node] = cell
-                    missing -= 1
-                steps += 1
-        block = blocks
-        write_edges(tree, edge, subsets[k], marked)
-        counts[0] += 1
-        counts[1] += steps
-        limit -= steps
-        steps = 0
-    under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
+        counts[1] += under_way[STEPS]
+        limit -= under_way[STEPS]
+        under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
     return len(subsets)

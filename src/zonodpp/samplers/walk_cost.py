@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +12,11 @@ from scipy.linalg import lapack
 from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._types import Floats, Integers
+from zonodpp.samplers import remember
 from zonodpp.targets.blocks import Blocks, Indices, blocks_of
 from zonodpp.targets.network import Network
-from zonodpp.targets.spanning_trees import LARGE_GRAPH, SpanningTrees
+from zonodpp.targets.spanning_trees import LARGE_GRAPH
+from zonodpp.targets.target import Target
 
 SMALL_GRAPH = 500  # nodes up to which a dense inverse is not worth avoiding
 MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
@@ -35,10 +36,7 @@ class WalkPlan(NamedTuple):
     steps: float
 
 
-_plans: WeakKeyDictionary[SpanningTrees, WalkPlan] = WeakKeyDictionary()
-
-
-def expected_steps(target: SpanningTrees) -> float:
+def expected_steps(target: Target) -> float:
     """Mean number of steps of Wilson's walk for one tree: the sum of d_v R(v, root).
 
     Exact for graphs of up to 500 nodes. Up to 6,000 nodes an upper bound, with shortest paths in
@@ -60,7 +58,7 @@ def steps_of_exact(r: int) -> float:
     return r**3 / 60 + 10 * r
 
 
-def announce_exact(target: SpanningTrees) -> None:
+def announce_exact(target: Target) -> None:
     """Warn, if it takes long, that draws are left to the exact sampler."""
     seconds = target.r**3 * math.log(target.r + 1) / DENSE_PACE
     if seconds > 1.0:
@@ -77,20 +75,18 @@ def steps_in_words(steps: float) -> str:
     return f"{steps:.0e} steps of a random walk, about {steps / PACE:,.0f} seconds"
 
 
-def plan_walk(target: SpanningTrees) -> WalkPlan:
+def plan_walk(target: Target) -> WalkPlan:
     """Return the plan of a walk, which is remembered: choosing a method needs it, and preparing."""
-    if target not in _plans:
-        _plans[target] = _make_plan(target)
-    return _plans[target]
+    return remember(target, "walk", lambda: _make_plan(target))
 
 
-def _make_plan(target: SpanningTrees) -> WalkPlan:
+def _make_plan(target: Target) -> WalkPlan:
     """Choose roots and find the expected steps.
 
-    Any root gives the same law. A root drawn in proportion to degree takes at most twice the steps
-    of the best on average (Kemeny's constant bounds them), so the heaviest node is a good one.
+    Every root gives the same law. A root drawn in proportion to degree takes at most twice the
+    steps of the best on average (Kemeny's constant bounds them), so the heaviest node is good.
     """
-    if "trees" not in target.methods:
+    if target.graph is None or "trees" not in target.methods:
         raise ValueError(
             "method='trees' draws spanning trees, from targets made with "
             f"ProjectionDPP.from_graph(G); got {target!r}: use method='auto'"

@@ -22,7 +22,7 @@ from zonodpp.basis.columns import (
 from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
 from zonodpp.linalg.dense import largest_entries, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise
-from zonodpp.samplers import exact
+from zonodpp.samplers.exact import prepare_projection
 from zonodpp.targets import ProjectionDPP
 from zonodpp.tiles.pivots import LARGE, REFRESH
 
@@ -90,7 +90,7 @@ class Annealed:
         self.columns, self.log_scale, self.items, _ = lewis_position(A)
         target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
-        self.sampler = exact.prepare(target)
+        self.sampler = prepare_projection(target)
         self.state = self.sampler.start(rng, None)
         self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)
         while self._try(rng) < EVEN and moves is None and self.moves < MOST_MOVES * target.r:
