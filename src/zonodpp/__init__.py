@@ -10,6 +10,7 @@ from zonodpp._version import __version__
 if TYPE_CHECKING:
     from zonodpp import apps, diagnostics, features, plotting
     from zonodpp.maximum import find_map
+    from zonodpp.runs.prepared import prepare
     from zonodpp.runs.sampling import sample
     from zonodpp.samplers.exact import Exact
     from zonodpp.samplers.exchange import Exchange
@@ -38,6 +39,7 @@ __all__ = [
     "features",
     "find_map",
     "plotting",
+    "prepare",
     "sample",
 ]
 
@@ -60,6 +62,7 @@ __getattr__, __dir__ = lazy(
         "features": "features",
         "find_map": "maximum",
         "plotting": "plotting",
+        "prepare": "runs.prepared",
         "sample": "runs.sampling",
     },
 )

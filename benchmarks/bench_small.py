@@ -1,0 +1,111 @@
+"""Small calls: one draw at a time, and what first and second calls take beyond their steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import SEED, Job, Row, compare, interleaved, measured, missing, peer
+from benchmarks.bench_exact import dppy_draws
+from benchmarks.workloads import NAMES, Chain, dense, targets
+from zonodpp import ProjectionDPP, prepare, sample
+
+R, N = 10, 1000
+BATCH = 10_000  # draws
+FEW = 10  # steps of a small call
+LARGER = (NAMES[0], *NAMES[2:])
+
+
+def run(quick: bool) -> list[Row]:
+    return [*one_at_a_time(quick), *calls_of_chains(quick)]
+
+
+def one_at_a_time(quick: bool) -> list[Row]:
+    """Compare single draws with a draw inside a batch, and with DPPy's."""
+    target = ProjectionDPP(np.random.default_rng(SEED).normal(size=(R, N)))
+    rng = np.random.default_rng(SEED)
+    few = 200 if quick else 2_000
+    sampler = prepare(target, "exact")
+    jobs = {
+        "batch": Job(partial(sample, target, BATCH, method="exact", rng=SEED), BATCH),
+        "prepared": Job(lambda: repeat(partial(sampler.draw, rng), few), few),
+        "stream": Job(lambda: repeat(partial(next, sampler.stream(rng)), few), few),
+        "sample": Job(lambda: repeat(partial(sample, target, 1, method="exact"), few), few),
+    }
+    dppy = peer("dppy.finite_dpps")
+    if dppy is not None:
+        vectors = np.linalg.qr(target.A.T)[0]
+        process = dppy.FiniteDPP("correlation", projection=True, K_eig_dec=(np.ones(R), vectors))
+        jobs["dppy"] = Job(partial(dppy_draws, process, np.random.RandomState(SEED), 20), 20)
+    seconds = interleaved(jobs, repeats=3 if quick else 9)
+    shape = f"{R} x {N:,}"
+    rows: list[Row] = [
+        {
+            "what": f"{shape}: a prepared draw over a draw in a batch",
+            "at_most": 10.0,
+            **compare(seconds, "prepared", "batch"),
+        },
+        {
+            "what": f"{shape}: a draw of a stream over a draw in a batch",
+            **compare(seconds, "stream", "batch"),
+        },
+        {
+            "what": f"{shape}: sample(target, 1) over a prepared draw",
+            "at_most": 4.0,
+            **compare(seconds, "sample", "prepared"),
+        },
+    ]
+    what = f"{shape}: DPPy's single draw over sample(target, 1)"
+    if dppy is None:
+        return [*rows, missing(what, "dppy")]
+    return [*rows, {"what": what, "floor": 20.0, **compare(seconds, "dppy", "sample")}]
+
+
+def calls_of_chains(quick: bool) -> list[Row]:
+    """Time first and second calls of a few steps, in steps of a chain that is under way."""
+    rows: list[Row] = []
+    for name in LARGER[:2] if quick else LARGER:
+        for method in ("exchange", "zonotope"):
+            rows += calls(name, method, 3 if quick else 7)
+    return rows
+
+
+def calls(name: str, method: str, repeats: int) -> list[Row]:
+    """Return the rows of one input and method."""
+    target = targets()[name]
+    chain = Chain(target, method)
+    chain.advance(20)
+    steps = max(20, int(2e-3 / seconds_of(partial(chain.advance, 20)) * 20))
+    sample(target, FEW, method=method, rng=SEED)  # compiled code
+    beyond: dict[str, list[float]] = {"first": [], "second": []}
+    for _ in range(repeats):
+        step = seconds_of(partial(chain.advance, steps)) / steps
+        fresh = ProjectionDPP(dense(target))
+        assert fresh.whitening is not None  # belongs to the target, not to the method
+        for call in beyond:
+            took = seconds_of(partial(sample, fresh, FEW, method=method, rng=SEED))
+            beyond[call].append(took / step - FEW)
+    most = {"first": 60.0, "second": 10.0}
+    return [
+        {
+            "what": f"{name}: {call} call, {method}, beyond its {FEW} steps",
+            **measured(found, "steps"),
+            "at_most": most[call],
+        }
+        for call, found in beyond.items()
+    ]
+
+
+def repeat(call: Callable[[], Any], times: int) -> None:
+    for _ in range(times):
+        call()
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun

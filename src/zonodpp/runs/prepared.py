@@ -1,0 +1,148 @@
+"""`prepare`: what draws share, done once; then a draw at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from zonodpp._types import Integers, SeedLike
+from zonodpp.arguments import as_count, spawn
+from zonodpp.linalg.columns import refreeze
+from zonodpp.runs.slices import Chain, advance
+from zonodpp.samplers import Method, Sampler
+from zonodpp.samplers.methods import method_of
+from zonodpp.targets.target import Target
+
+# Seconds of work ahead of a stream: the first draw comes at once, later ones in larger blocks.
+FIRST_BLOCKS, LATER_BLOCKS = (0.0, 1e-4), 1e-3
+NOTHING_TRACKED = np.zeros((1, 0))
+
+
+def prepare(target: Target, method: str | Method = "auto", **options: object) -> PreparedSampler:
+    """Do the work that all draws from a target share, and return what then draws.
+
+    What is prepared is remembered for the target, so that a second call costs next to nothing, and
+    it is forgotten together with the target.
+
+    Parameters
+    ----------
+    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+        What to draw from.
+    method : {"auto", "exact", "zonotope", "exchange", "trees"} or method object
+        As in `sample`.
+    **options
+        Options of the method, if it is given by name.
+
+    Returns
+    -------
+    PreparedSampler
+
+    Examples
+    --------
+    >>> import itertools
+    >>> import numpy as np
+    >>> from zonodpp import ProjectionDPP, prepare
+    >>> X = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> sampler = prepare(ProjectionDPP.from_features(X))
+    >>> sampler
+    PreparedSampler(method='exact')
+    >>> rng = np.random.default_rng(1)
+    >>> sampler.draw(rng).shape
+    (5,)
+    >>> [len(subset) for subset in itertools.islice(sampler.stream(rng), 3)]
+    [5, 5, 5]
+    """
+    chosen = method_of(method, target, options, {})
+    return PreparedSampler(chosen.name, chosen.prepare(target))
+
+
+@dataclass(frozen=True, repr=False)
+class PreparedSampler:
+    """Draws from a target, one at a time; made by `prepare`.
+
+    It can be pickled, and several threads may use it at once, each with a generator of its own.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method.
+    independent : bool
+        Whether draws are independent. If not, they are the steps of a Markov chain.
+    """
+
+    method: str
+    _sampler: Sampler
+
+    def __repr__(self) -> str:
+        return f"PreparedSampler(method={self.method!r})"
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        refreeze(self._sampler)
+
+    @property
+    def independent(self) -> bool:
+        """Whether draws are independent."""
+        return self._sampler.independent
+
+    def draw(self, rng: SeedLike = None, *, burn_in: int = 0) -> Integers:
+        """Return one subset, its items in ascending order.
+
+        A Markov chain starts anew for each draw and makes ``burn_in`` steps first; `stream` goes on
+        with one chain.
+
+        Parameters
+        ----------
+        rng : numpy Generator or seed, optional
+            A generator is used as it is and goes on from draw to draw.
+        burn_in : int
+            Steps thrown away first. Independent draws need none.
+        """
+        generator = _generator(rng)
+        steps = as_count(burn_in, "burn_in", 0) + 1
+        subsets = np.empty((1, self._sampler.width), np.int32)
+        state = self._sampler.start(generator, None)
+        # A tree that takes long is finished by several calls.
+        while self._sampler.advance(state, generator, subsets, NOTHING_TRACKED, steps) == 0:
+            pass
+        return _items(subsets[0].astype(np.int64))
+
+    def stream(
+        self, rng: SeedLike = None, *, burn_in: int = 0, thin: int = 1
+    ) -> Iterator[Integers]:
+        """Return an endless iterator of subsets, the items of each in ascending order.
+
+        The draws are made in blocks ahead of their use, for about a millisecond.
+
+        Parameters
+        ----------
+        rng : numpy Generator or seed, optional
+            A generator is used as it is; leave it to the stream while that is in use.
+        burn_in, thin : int
+            Steps thrown away first, and steps from one subset to the next. Independent draws need
+            neither, and ignore both.
+        """
+        generator = _generator(rng)
+        burn_in, thin = as_count(burn_in, "burn_in", 0), as_count(thin, "thin", 1)
+        if self.independent:
+            burn_in, thin = 0, 1
+        chain = Chain(generator, self._sampler.start(generator, None), burn_in)
+        return self._blocks(chain, thin)
+
+    def _blocks(self, chain: Chain, thin: int) -> Iterator[Integers]:
+        for seconds in itertools.chain(FIRST_BLOCKS, itertools.repeat(LATER_BLOCKS)):
+            _, subsets, _ = advance(self._sampler, chain, None, thin, seconds)
+            yield from map(_items, subsets.astype(np.int64))
+
+
+def _generator(rng: SeedLike) -> np.random.Generator:
+    """Return a generator as it is, or one of our own that a seed stands for."""
+    return rng if isinstance(rng, np.random.Generator) else spawn(rng)[0]
+
+
+def _items(row: Integers) -> Integers:
+    """Return a row without the -1 that fill up small draws."""
+    return row if row[-1] >= 0 else row[row >= 0]

@@ -1,0 +1,142 @@
+"""`prepare`: single draws, streams, and what is remembered for a target."""
+
+import gc
+import itertools
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pytest
+from law import assert_law, assert_not_law
+
+from zonodpp import DPP, KDPP, Exchange, HitAndRun, ProjectionDPP, prepare, sample
+from zonodpp.runs import tasks
+from zonodpp.samplers import hit_and_run
+
+A = np.random.default_rng(0).normal(size=(3, 8))
+TARGET = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 8))
+GENERAL = DPP(L=A.T @ A)
+CASES = {
+    "exact": (TARGET, "exact", {}),
+    "chain rule": (TARGET, "exact", {"algorithm": "chain-rule"}),
+    "exchange": (TARGET, "exchange", {}),
+    "zonotope": (TARGET, "zonotope", {}),
+    "paper": (TARGET, "zonotope", {"preset": "paper"}),
+    "DPP": (GENERAL, "auto", {}),
+    "DPP by a chain": (GENERAL, "exchange", {}),
+    "k-DPP": (KDPP(A.T @ A, 2), "auto", {}),
+    "trees": (ProjectionDPP.from_graph(nx.wheel_graph(6)), "trees", {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_stream_has_the_draws_of_a_chain(name):
+    target, method, options = CASES[name]
+    call = {"burn_in": 3, "thin": 2}
+    expected = sample(target, 200, method=method, rng=5, **call, **options).subsets[0]
+    stream = prepare(target, method, **options).stream(5, **call)
+    for found, row in zip(stream, expected, strict=False):
+        assert np.array_equal(found, row[row >= 0])
+
+
+@pytest.mark.parametrize("name", ["exact", "DPP", "k-DPP", "trees"])
+def test_single_draws_are_sets_in_ascending_order(name):
+    target, method, options = CASES[name]
+    sampler, rng = prepare(target, method, **options), np.random.default_rng(0)
+    assert sampler.independent
+    draws = [sampler.draw(rng) for _ in range(50)]
+    assert len({tuple(draw) for draw in draws}) > 1
+    for found in draws:
+        assert (np.diff(found) > 0).all()
+        assert target.log_prob(found) > -np.inf
+    assert np.array_equal(sampler.draw(7), sampler.draw(7))
+
+
+def test_law_of_single_draws():
+    sampler, rng = prepare(TARGET), np.random.default_rng(1)
+    assert_law(np.array([sampler.draw(rng) for _ in range(5_000)]), TARGET)
+
+
+def test_law_of_single_draws_of_a_chain_needs_burn_in():
+    """One step from a random basis has another law; after 50 steps the check accepts it."""
+    sampler, rng = prepare(TARGET, Exchange(rule="barker")), np.random.default_rng(1)
+    assert not sampler.independent
+    assert_law(np.array([sampler.draw(rng, burn_in=50) for _ in range(3_000)]), TARGET)
+    assert_not_law(np.array([sampler.draw(rng) for _ in range(3_000)]), TARGET)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_can_be_pickled_and_used_by_threads(name):
+    target, method, options = CASES[name]
+    sampler = prepare(target, method, **options)
+    copies = [sampler, pickle.loads(pickle.dumps(sampler))]
+
+    def some(k):
+        return [draw.tolist() for draw in itertools.islice(copies[k % 2].stream(k // 2), 100)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(some, range(8)))
+    for k in range(4):
+        assert found[2 * k] == found[2 * k + 1]
+    assert found[0] != found[2]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_prepared_is_remembered_and_goes_with_the_target(name):
+    target, method, options = CASES[name]
+    own = target.with_labels(list(range(target.n)))
+    made = [prepare(own, method, **options)._sampler for _ in range(2)]
+    first, second = (vars(getattr(s, "inner", s)) for s in made)
+    large = [name for name, part in first.items() if isinstance(part, (np.ndarray, tuple))]
+    assert all(first[name] is second[name] for name in large)
+    gone = weakref.ref(own)
+    del own, made, first, second
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"tiling": "fixed"}])
+@pytest.mark.parametrize("shape", [(3, 8), (4, 150), (10, 300)])
+def test_a_pilot_takes_at_most_thirty_steps_once(monkeypatch, options, shape):
+    steps = []
+    advance = hit_and_run.ZonotopeWalk.advance
+
+    def counted(self, state, rng, subsets, tracked, thin):
+        steps.append(thin * len(subsets))
+        advance(self, state, rng, subsets, tracked, thin)
+
+    monkeypatch.setattr(hit_and_run.ZonotopeWalk, "advance", counted)
+    target = ProjectionDPP(np.random.default_rng(1).normal(size=shape))
+    for _ in range(2):
+        HitAndRun(**options).prepare(target)
+    assert sum(steps) <= 30
+
+
+def test_one_short_chain_needs_no_thread(monkeypatch):
+    expected = sample(TARGET, 20, rng=0).subsets
+
+    def refuse(*arguments):
+        raise AssertionError("a pool of threads was made")
+
+    monkeypatch.setattr(tasks, "ThreadPoolExecutor", refuse)
+    monkeypatch.setattr(tasks, "THREAD_SLICE", 60.0)
+    assert np.array_equal(sample(TARGET, 20, rng=0).subsets, expected)
+    reports = []
+    sample(TARGET, 20, rng=0, seconds=50, progress=reports.append)
+    assert reports[-1].drawn == reports[-1].total == 20
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: prepare(A), TypeError, "draws from a target"),
+        (lambda: prepare(TARGET, rule="barker"), TypeError, "method 'exact' has no option 'rule'"),
+        (lambda: prepare(TARGET).draw(0, burn_in=-1), ValueError, "burn_in must be at least 0"),
+        (lambda: prepare(TARGET).stream(0, thin=0), ValueError, "thin must be at least 1"),
+    ],
+)
+def test_bad_calls(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
