@@ -21,27 +21,27 @@ STALE = 1e-6  # of its last sound value: below, a difference has lost too many d
 
 
 class Items(NamedTuple):
-    """Items on one scale: L_ij = exp((log_scale_i + log_scale_j) / 2) (u_i'u_j + [i=j] noise_i).
+    """Items on one scale: L_ij = exp((log_scale_i + log_scale_j) / 2) (u_i'u_j + [i=j] ridge_i).
 
     The parts in brackets have a diagonal of ones, so lengths and weights over hundreds of orders of
     magnitude do no harm.
     """
 
     unit: Floats  # (n, m), the rows u_i
-    noise: Floats  # (n,), the ridge's share of the diagonal
+    ridge: Floats  # (n,), the ridge's share of the diagonal
     log_scale: Floats  # (n,), log L_ii; -inf for a zero row without ridge: never picked
 
 
 def items_of(Phi: Floats, ridge: float = 0.0) -> Items:
     """Bring the rows of Phi, an (n, m) array, to one scale."""
     unit, log_lengths = split_rows(Phi)
-    log_scale, noise = 2 * log_lengths, np.zeros(len(Phi))
+    log_scale, own = 2 * log_lengths, np.zeros(len(Phi))
     if ridge > 0:
         with np.errstate(under="ignore"):
             log_scale = np.logaddexp(log_scale, np.log(ridge))
-            noise = np.exp(np.log(ridge) - log_scale)
+            own = np.exp(np.log(ridge) - log_scale)
             unit = unit * np.exp(log_lengths - log_scale / 2)[:, None]
-    return Items(np.asarray(unit), noise, log_scale)
+    return Items(np.asarray(unit), own, log_scale)
 
 
 class Span(NamedTuple):
@@ -70,14 +70,14 @@ class Span(NamedTuple):
         """Return the squared lengths of what is outside; exact zeros instead of rounding errors."""
         left, own = self.outside(unit)
         share = np.einsum("ij,ij->i", left, left) + np.einsum("ij,ij->i", own, own)
-        noise = 16 * np.finfo(float).eps * np.sqrt(sum(self.shared.shape))
-        share[share <= noise**2] = 0.0
+        rounding = 16 * np.finfo(float).eps * np.sqrt(sum(self.shared.shape))
+        share[share <= rounding**2] = 0.0
         return np.asarray(share)
 
-    def joined(self, unit: Floats, noise: float) -> Span:
+    def joined(self, unit: Floats, ridge: float) -> Span:
         """Return the span with one more item."""
         left, own = (part[0] for part in self.outside(unit[None]))
-        direction = np.concatenate([left, own, [np.sqrt(noise)]])
+        direction = np.concatenate([left, own, [np.sqrt(ridge)]])
         direction /= np.linalg.norm(direction)
         m = unit.size
         return Span(
@@ -107,16 +107,16 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
     """
     n, m = items.unit.shape
     most = n if k is None else k
-    if not items.noise.any():
+    if not items.ridge.any():
         most = min(most, m)
     span = Span(np.zeros((0, m)), np.zeros((0, 0)))
     share = np.einsum("ij,ij->i", items.unit, items.unit)
-    sound = share + items.noise  # the last values that were computed to all digits
+    sound = share + items.ridge  # the last values that were computed to all digits
     free = np.isfinite(items.log_scale)
     picks: list[int] = []
     while len(picks) < most:
         with np.errstate(divide="ignore"):
-            gain = np.where(free, items.log_scale + np.log(items.noise + share), -np.inf)
+            gain = np.where(free, items.log_scale + np.log(items.ridge + share), -np.inf)
         best = int(np.argmax(gain))
         if gain[best] == -np.inf or (k is None and gain[best] <= 0):
             break
@@ -124,12 +124,12 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
         if len(picks) == most:
             break
         free[best] = False
-        span = span.joined(items.unit[best], items.noise[best])
+        span = span.joined(items.unit[best], items.ridge[best])
         along = items.unit @ span.shared[-1]
         share -= along * along
-        stale = np.flatnonzero(free & (share + items.noise < STALE * sound))
+        stale = np.flatnonzero(free & (share + items.ridge < STALE * sound))
         if stale.size:
             share[stale] = span.share_outside(items.unit[stale])
-            sound[stale] = share[stale] + items.noise[stale]
+            sound[stale] = share[stale] + items.ridge[stale]
         np.maximum(share, 0.0, out=share)
     return np.array(picks, dtype=np.int64)

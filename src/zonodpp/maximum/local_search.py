@@ -34,22 +34,22 @@ class Factor(NamedTuple):
         """Return T = L_S^{-1} L_{S,j} for rows of features, one row for each."""
         return np.asarray(unit @ (self.inverse @ self.span.shared).T)
 
-    def left_over(self, unit: Floats, noise: Floats) -> Floats:
+    def left_over(self, unit: Floats, ridge: Floats) -> Floats:
         """Return the share of items that the span of S does not explain."""
         k, m = self.span.shared.shape
-        if k == m and not noise.any():
+        if k == m and not ridge.any():
             return np.zeros(len(unit))
         along = unit @ self.span.shared.T
-        share = np.einsum("ij,ij->i", unit, unit) - np.einsum("ij,ij->i", along, along) + noise
+        share = np.einsum("ij,ij->i", unit, unit) - np.einsum("ij,ij->i", along, along) + ridge
         stale = np.flatnonzero(share < STALE)
-        share[stale] = self.span.share_outside(unit[stale]) + noise[stale]
+        share[stale] = self.span.share_outside(unit[stale]) + ridge[stale]
         return np.asarray(share)
 
 
 def factor_of(items: Items, members: Integers) -> Factor:
     """Factorise L_S without squaring its condition number."""
     m = items.unit.shape[1]
-    stack = np.vstack([items.unit[members].T, np.diag(np.sqrt(items.noise[members]))])
+    stack = np.vstack([items.unit[members].T, np.diag(np.sqrt(items.ridge[members]))])
     Q, R = np.linalg.qr(stack)
     with np.errstate(divide="ignore"):
         log_det = 2 * np.log(np.abs(np.diagonal(R))).sum() + items.log_scale[members].sum()
@@ -110,7 +110,7 @@ def _best_move(
     gains, leaving = np.empty(log_scale.size), np.empty(log_scale.size, dtype=np.int64)
     with np.errstate(divide="ignore"):
         for span, unit in row_chunks(items.unit, max(1, _ENTRIES // members.size)):
-            share = factor.left_over(unit, items.noise[span])
+            share = factor.left_over(unit, items.ridge[span])
             gain = factor.tableau(unit)
             gain *= gain
             gain /= diagonal
