@@ -500,6 +500,20 @@ class TestEigenvaluesFarApart:
             np.testing.assert_allclose(np.exp(found.log_prob(padded(sets, 6))), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("shift", [1e-14, 1e-10, 1e-6])
+def test_one_rule_for_negative_eigenvalues(shift):
+    X = np.random.default_rng(0).normal(size=(100, 50))
+    K = X @ X.T - shift * np.eye(100)
+    if shift < 1e-12:
+        check_psd(K)
+        assert DPP(L=K).r == 50
+        return
+    with pytest.raises(ValueError, match="K is not positive semidefinite"):
+        check_psd(K)
+    with pytest.raises(ValueError, match="L is not positive semidefinite"):
+        DPP(L=K)
+
+
 def test_one_tolerance_for_asymmetric_kernels():
     """What one function takes for noise, no other refuses."""
     X = np.random.default_rng(0).normal(size=(100, 5))

@@ -108,7 +108,8 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
         graded = diagonal.max() > _GRADED * diagonal[diagonal > 0].min()
         factor = _graded_factor(L, eps) if graded else pivoted_factor(L, eps)
         cheaper = graded or factor.shape[1] <= _LOW_RANK * n
-        if cheaper and _is_close(L, factor, lengths, 1e3 * n * eps):
+        # What is missing may be a negative eigenvalue, which `eigh` shows, unless L is graded.
+        if cheaper and _is_close(L, factor, lengths, (1e3 if graded else 8) * n * eps):
             return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)
     kept = values > rounding_of_eigenvalues(values, "L", n * eps)
