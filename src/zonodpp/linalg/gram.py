@@ -60,12 +60,16 @@ def factorise(A: Matrix, scale: Floats | None, *, check_rank: bool = True) -> De
     r, n = A.shape
     if n < r:
         raise RankError(n)
-    R = triangle(chunk.T for _, chunk in column_chunks(A, scale))
+    return from_triangle(triangle(chunk.T for _, chunk in column_chunks(A, scale)), check_rank)
+
+
+def from_triangle(R: Floats, check_rank: bool = True) -> DenseGram:
+    """Factorise the Gram matrix R'R, where A' = QR; raise RankError as `factorise` does."""
     norms = np.linalg.norm(R, axis=0)
     norms[norms == 0] = 1.0
-    R /= norms
+    R = R / norms
     rank = numerical_rank(np.linalg.svd(R, compute_uv=False))
-    if rank < r and check_rank:
+    if rank < R.shape[1] and check_rank:
         raise RankError(rank)
     return _from_triangle(R.T, norms, well_conditioned=False)
 
@@ -88,8 +92,15 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
     if not np.all(np.isfinite(norms) & (norms > _LEAST_NORM)):
         check_finite(A, "A")
         return None
-    G /= norms[:, None]
-    G /= norms
+    return from_gram(G)
+
+
+def from_gram(G: Floats) -> DenseGram | None:
+    """Factorise a Gram matrix by Cholesky; return None where that would cost too many digits."""
+    norms = np.sqrt(np.diagonal(G))
+    if not np.all(np.isfinite(norms) & (norms > _LEAST_NORM)):
+        return None
+    G = G / norms[:, None] / norms
     lower, info = lapack.dpotrf(G, lower=1, clean=1)
     if info == 0:
         one_norm = float(np.abs(G).sum(axis=0).max())

@@ -12,8 +12,10 @@ from zonodpp._types import Labels, MatrixLike, SeedLike
 from zonodpp.arguments import as_matrix
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.reduction import add_jitter, principal_scores, projection_basis
+from zonodpp.streams.sources import source_of
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.labels import labels_of
+from zonodpp.targets.streamed import StreamedDPP
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
@@ -59,7 +61,9 @@ class ProjectionDPP(VolumeSampling):
         rank: int | None = None,
         jitter: float | None = None,
         rng: SeedLike = None,
-    ) -> Self:
+        columns: list[str] | None = None,
+        ids: str | None = None,
+    ) -> Self | StreamedDPP:
         """Make the target whose items are the rows of X, as in scikit-learn.
 
         Parameters
@@ -85,6 +89,11 @@ class ProjectionDPP(VolumeSampling):
         >>> ProjectionDPP.from_features(X, rank=5)
         ProjectionDPP(r=5, n=100, power=2)
         """
+        streamed = source_of(X, weights, columns, ids)
+        if streamed is not None:
+            if jitter is not None:
+                raise ValueError("jitter= needs the rows in memory; pass rank= instead")
+            return StreamedDPP(streamed[0], rank=rank, ids=streamed[1])
         matrix = as_matrix(X, "X")
         if rank is not None:
             matrix = principal_scores(matrix, rank)

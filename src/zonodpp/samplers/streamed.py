@@ -1,0 +1,153 @@
+"""Exact draws from rows that are read in passes: the rejection sampler with a pool of proposals.
+
+A pass over the rows draws proposals from their leverage scores (`StreamedDPP.propose`). A draw
+takes about 1.3 r H_r of them, H_r = 1 + 1/2 + ... + 1/r. If the pool runs dry in the middle of a
+draw, the next pass goes on with that draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp._jit import jit
+from zonodpp._types import Floats, Integers
+from zonodpp.samplers import State, refuse_init
+from zonodpp.samplers.exact import outside, reflect
+from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets.streamed import StreamedDPP
+
+POOL = 2**24  # bytes of proposals from one pass, if that is enough for one draw
+SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
+
+
+@dataclass(frozen=True)
+class StreamedDraws:
+    """A prepared sampler for a streamed target."""
+
+    target: StreamedDPP
+    tracker: SetTracker
+    pool: int  # proposals from one pass, on average
+    counters: tuple[str, ...] = ("draws", "proposals", "passes")
+    independent: bool = True
+
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return self.target.r
+
+    def start(self, rng: np.random.Generator, init: object) -> State:
+        """Return an empty pool and an empty draw."""
+        refuse_init(init)
+        r = self.target.r
+        room = int(self.pool + SPREADS * np.sqrt(self.pool)) + 1
+        return {
+            "counts": np.zeros(len(self.counters), np.int64),
+            "items": np.zeros(room, np.int64),
+            "rows": np.zeros((room, r)),
+            "pool": np.zeros(2, np.int64),  # the next proposal, and the number of them
+            "N": np.eye(r),
+            "picks": np.zeros(r, np.int64),
+            "left": np.full(1, r),  # items still to be picked
+        }
+
+    def advance(
+        self,
+        state: State,
+        rng: np.random.Generator,
+        subsets: NDArray[np.int32],
+        tracked: Floats,
+        thin: int,
+    ) -> None:
+        """Make draws, and pass over the rows whenever the pool is empty."""
+        done = 0
+        while done < len(subsets):
+            if state["pool"][0] == state["pool"][1]:
+                self._fill(state, rng)
+            done += draw_from_pool(
+                rng,
+                state["items"],
+                state["rows"],
+                state["pool"],
+                state["N"],
+                state["picks"],
+                state["left"],
+                subsets[done:],
+                state["counts"],
+            )
+        self.tracker.fill(subsets, tracked)
+
+    def _fill(self, state: State, rng: np.random.Generator) -> None:
+        """Fill the pool by a pass over the rows.
+
+        What does not fit is left out: the proposals come in random order, so those that stay are
+        independent draws all the same.
+        """
+        items, rows = self.target.propose(self.pool, int(rng.integers(2**63)))
+        count = min(len(items), len(state["items"]))
+        state["items"][:count] = items[:count]
+        state["rows"][:count] = rows[:count]
+        state["pool"][:] = 0, count
+        state["counts"][2] += 1
+
+    def check(self, state: State) -> None:
+        """Check the pool and the unfinished draw."""
+        first, last = state["pool"]
+        if not 0 <= first <= last <= len(state["items"]):
+            raise ValueError(f"the pool ends at {last} and its next proposal is {first}")
+        if not 1 <= state["left"][0] <= self.target.r:
+            raise ValueError(f"{state['left'][0]} items are to be picked, of {self.target.r}")
+
+
+def pool_size(r: int) -> int:
+    """Return how many proposals to ask of one pass: 16 MiB of them, or enough for one draw."""
+    for_one = 1.5 * r * (np.log(r + 1.0) + 1.0)
+    return int(max(POOL / (8 * (r + 1)), for_one))
+
+
+@jit
+def draw_from_pool(
+    rng: np.random.Generator,
+    items: Integers,
+    rows: Floats,
+    pool: Integers,
+    N: Floats,
+    picks: Integers,
+    left: Integers,
+    subsets: NDArray[np.int32],
+    counts: Integers,
+) -> int:
+    """Go on with a draw until all subsets are filled or the pool is empty; return how many are.
+
+    The rows are whitened, so a draw begins with N = I.
+    """
+    r = N.shape[0]
+    c = np.empty(r)
+    row = np.empty(r)
+    head, last, m = pool[0], pool[1], left[0]
+    done = 0
+    while done < subsets.shape[0] and head < last:
+        length = 0.0
+        for i in range(r):
+            length += rows[head, i] * rows[head, i]
+        remaining = outside(N, m, rows[head], c)
+        accepted = rng.random() * length < remaining
+        head += 1
+        counts[1] += 1
+        if not accepted:
+            continue
+        picks[r - m] = items[head - 1]
+        reflect(N, m, c, np.sqrt(remaining), row)
+        m -= 1
+        if m == 0:
+            subsets[done] = np.sort(picks)
+            done += 1
+            counts[0] += 1
+            m = r
+            for i in range(r):
+                for j in range(r):
+                    N[i, j] = 1.0 if i == j else 0.0
+    pool[0], left[0] = head, m
+    return done

@@ -1,0 +1,249 @@
+"""Projection DPPs of rows that are read batch by batch and never held in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp.arguments import as_count
+from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
+from zonodpp.streams.passes import (
+    Check,
+    Moments,
+    Proposals,
+    Propose,
+    TakeMoments,
+    TakeTriangle,
+    Triangle,
+    View,
+    merge_moments,
+    merge_triangles,
+)
+from zonodpp.streams.sources import Source
+from zonodpp.targets.target import Target
+
+SAME = 1e-9  # relative difference that two sums of the same numbers may have
+
+
+class StreamedDPP(Target):
+    """The projection DPP of rows that are read in passes; made by `ProjectionDPP.from_features`.
+
+    The first pass takes the Gram matrix of the rows, and a second one R of their QR factorisation
+    where the Gram matrix would lose digits. Every further pass proposes rows for the exact sampler:
+    see `propose`.
+
+    Attributes
+    ----------
+    n, r : int
+        Number of rows, and of items in a draw.
+    source : Source
+        Where the rows come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> def batches():
+    ...     rng = np.random.default_rng(0)
+    ...     return (rng.normal(size=(1000, 5)) for _ in range(20))
+    >>> target = ProjectionDPP.from_features(batches)
+    >>> target
+    StreamedDPP(r=5, n=20000, batches=20)
+    >>> sample(target, 3, rng=0).subsets.shape
+    (1, 3, 5)
+    """
+
+    source: Source
+    _ids: Source | None
+    _view: View
+    _gram: DenseGram
+    _check: Check
+
+    def __init__(
+        self, source: Source, *, rank: int | None = None, ids: Source | None = None
+    ) -> None:
+        view = View() if rank is None else _principal_view(source, rank)
+        moments = _take_moments(source, view, centred=False)
+        if moments.count < moments.mean.size:
+            raise ValueError(
+                f"there are {moments.count} rows with {moments.mean.size} features: a draw of "
+                f"{moments.mean.size} out of {moments.count} items is impossible; pass rank=r for "
+                f"r < {moments.count} items a draw"
+            )
+        gram = from_gram(moments.scatter)
+        if gram is None:
+            view, gram = _whiten_accurately(source, view, moments)
+        self.__dict__.update(
+            source=source,
+            n=moments.count,
+            r=len(gram.W),
+            power=2.0,
+            weights=None,
+            labels=None,
+            graph=None,
+            _ids=ids,
+            _view=view,
+            _gram=gram,
+            _check=moments.check,
+        )
+
+    def __repr__(self) -> str:
+        return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._check.counts)})"
+
+    @cached_property
+    def _starts(self) -> Integers:
+        """The number of the first row of each batch."""
+        return np.concatenate([[0], np.cumsum(self._check.counts)[:-1]])
+
+    def propose(self, mean: float, seed: int) -> tuple[Integers, Floats]:
+        """Pass over the rows and draw about ``mean`` of them from their leverage scores.
+
+        Returns
+        -------
+        items, rows : (m,) and (m, r) arrays
+            Independent draws in random order, and their rows after whitening. Their number m is
+            Poisson distributed and says nothing about them.
+        """
+        task = Propose(self._view, self._gram.W, mean, seed)
+        found = self.source.fold(task, Proposals.merge, "drawing rows")
+        assert found is not None
+        _need_same(self._check, found.check)
+        order = np.random.default_rng([seed]).permutation(len(found.items))
+        items = self._starts[found.parts[order]] + found.items[order]
+        return items, found.rows[order]
+
+    def _whitened(self, items: Integers) -> Floats:
+        """Fetch rows by number, and whiten them."""
+        distinct, places = np.unique(items, return_inverse=True)
+        batch = self.source.take(distinct, self._starts)
+        rows = np.concatenate([rows for rows, _ in self._view.blocks(0, batch)])
+        return np.asarray((rows @ self._gram.W.T)[places.ravel()])
+
+    def log_prob(self, B: ItemsLike) -> Floats:
+        """Log probability of subsets of r rows, which are fetched."""
+        bases = self.items(B, "B")
+        if bases.shape[-1] != self.r:
+            raise ValueError(f"a draw holds r = {self.r} items, got {bases.shape[-1]}")
+        rows = self._whitened(bases.ravel()).reshape(*bases.shape, self.r)
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * np.linalg.slogdet(rows)[1])[()]
+
+    def inclusion(self, S: ItemsLike) -> Floats:
+        """Exact probability that all rows of S are in the draw; the rows are fetched."""
+        sets = self.items(S)
+        rows = self._whitened(sets.ravel()).reshape(*sets.shape, self.r)
+        return np.clip(np.linalg.det(rows @ np.swapaxes(rows, -1, -2)), 0.0, 1.0)[()]
+
+    def marginals(self, items: ItemsLike | None = None) -> Floats:
+        """Exact probability of the given rows, which are fetched."""
+        if items is None:
+            raise ValueError(
+                f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "
+                "target.marginals(items)"
+            )
+        white = self._whitened(np.atleast_1d(self.items(items, "items")))
+        return np.clip(np.einsum("ij,ij->i", white, white), 0.0, 1.0)
+
+    def ids_of(self, items: Integers) -> list[Any]:
+        """Return the ids of these rows; without a column of ids, their numbers."""
+        if self._ids is None:
+            return [int(item) for item in items]
+        return self._ids.take(items, self._starts).rows[:, 0].tolist()
+
+    def on_bases(self, method: str) -> NoReturn:
+        """Say that chains need the matrix in memory."""
+        raise ValueError(
+            f"method={method!r} needs the whole matrix in memory, and this target reads its rows "
+            "in passes: use method='exact', or load the rows, as in "
+            "ProjectionDPP.from_features(np.asarray(X))"
+        )
+
+
+def _take_moments(source: Source, view: View, *, centred: bool) -> Moments:
+    moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
+    if moments is None or moments.count == 0:
+        raise ValueError("the source has no rows")
+    return moments
+
+
+def _take_triangle(source: Source, view: View, moments: Moments, *, centred: bool) -> Triangle:
+    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
+    task = TakeTriangle(view, centred, sizes)
+    found = source.fold(task, merge_triangles, "reading rows again, for their digits")
+    assert found is not None
+    return found._replace(mean=found.mean * sizes)
+
+
+def _principal_view(source: Source, rank: int) -> View:
+    """Return the view along the leading principal directions."""
+    rank = as_count(rank, "rank", 1)
+    unweighted = View(weighted=False)
+    moments = _take_moments(source, unweighted, centred=True)
+    d = moments.mean.size
+    if rank > min(moments.count - 1, d):
+        raise ValueError(
+            f"rank={rank} principal directions asked for, but {moments.count} centred items with "
+            f"{d} features have at most {min(moments.count - 1, d)}"
+        )
+    if from_gram(moments.scatter) is not None:
+        vectors = np.linalg.eigh(moments.scatter)[1]
+        return View(moments.mean, np.ascontiguousarray(vectors[:, ::-1][:, :rank]))
+    triangle = _take_triangle(source, unweighted, moments, centred=True)
+    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
+    _, singular, directions = np.linalg.svd(triangle.R * sizes)
+    found = int(np.sum(singular > 8 * d * np.finfo(float).eps * singular[0]))
+    if found < rank:
+        raise ValueError(
+            f"rank={rank} principal directions asked for, but the rows have numerical rank {found} "
+            f"once centred; pass rank={found} or less"
+        )
+    return View(triangle.mean, np.ascontiguousarray(directions[:rank].T))
+
+
+def _whiten_accurately(source: Source, view: View, moments: Moments) -> tuple[View, DenseGram]:
+    """Whiten rows that are nearly dependent: by R of a QR factorisation, then by a Gram matrix.
+
+    Rows times R^{-1}, computed to more than double precision, span the same space, and their Gram
+    matrix, which is close to the identity, corrects the rounding errors of R.
+    """
+    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
+    triangle = _take_triangle(source, view, moments, centred=False)
+    try:
+        W = from_r(triangle.R, sizes).W
+    except RankError as error:
+        raise ValueError(
+            f"the rows have numerical rank {error.rank} but {moments.mean.size} columns, which "
+            f"must be linearly independent. Ways out: pass rank={error.rank} (or less); drop "
+            "columns that depend on others"
+        ) from None
+    directions = W.T if view.directions is None else view.directions @ W.T
+    view = replace(view, directions=np.ascontiguousarray(directions), accurate=True)
+    gram = from_gram(_take_moments(source, view, centred=False).scatter)
+    if gram is None:
+        raise ValueError("the rows are so nearly dependent that their law cannot be computed")
+    return view, gram
+
+
+def _need_same(before: Check, now: Check) -> None:
+    """Raise an error if the source has other rows than in the first pass."""
+    if len(before.counts) != len(now.counts):
+        raise ValueError(
+            f"the source had {len(before.counts)} batches in its first pass and {len(now.counts)} "
+            "in this one; it must yield the same rows each time"
+        )
+    for k, (old, new) in enumerate(zip(before.counts, now.counts, strict=True)):
+        if old != new:
+            raise ValueError(
+                f"batch {k} had {old} rows in the first pass and {new} in this one; the source "
+                "must yield the same rows each time"
+            )
+    apart = np.abs(before.sums - now.sums) > SAME * np.maximum(np.abs(before.sums), 1e-300)
+    if apart.any():
+        raise ValueError(
+            f"the rows of batch {int(np.flatnonzero(apart)[0])} add up to another sum than in the "
+            "first pass; the source must yield the same rows each time"
+        )

@@ -1,0 +1,252 @@
+"""Draws from rows that are read in batches follow the law, whatever the batches and the pool."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from cases import matrices
+from law import assert_law, assert_not_law
+
+from zonodpp import Exact, ProjectionDPP, sample
+from zonodpp.samplers import streamed
+
+CASES = matrices()
+DRAWS = 20_000
+
+
+def rows_of(name):
+    A, weights = CASES[name]
+    A = A.toarray() if hasattr(A, "toarray") else A
+    return np.ascontiguousarray(A.T), weights
+
+
+def batches_of(X, weights, size):
+    def batches():
+        for start in range(0, len(X), size):
+            rows = X[start : start + size]
+            yield rows if weights is None else (rows, weights[start : start + size])
+
+    return batches
+
+
+def pair(name, size):
+    """The target in memory, by which the law is enumerated, and the streamed one."""
+    X, weights = rows_of(name)
+    size = len(X) if size == "n" else size
+    return (
+        ProjectionDPP.from_features(X, weights=weights),
+        ProjectionDPP.from_features(batches_of(X, weights, size)),
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, "n"])
+@pytest.mark.parametrize("name", CASES)
+def test_draws_follow_the_law(name, size):
+    target, stream = pair(name, size)
+    samples = sample(stream, DRAWS, rng=17)
+    assert samples.method == "exact"
+    assert_law(samples.subsets, target)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "weighted", "all but one"])
+def test_a_pool_that_runs_dry_in_the_middle_of_a_draw_keeps_the_law(name):
+    target, stream = pair(name, 3)
+    samples = sample(stream, 4000, method=Exact(pool=2), rng=5)
+    assert (samples.stats["passes"] > 4000).all()
+    assert_law(samples.subsets, target)
+
+
+# Broken twins: each changes one thing. (To throw an unfinished draw away would not be one: with m
+# items to go a proposal is accepted with probability m / r, whatever has been picked, so how long a
+# draw takes says nothing about it.)
+
+
+def in_order_of_rows(items, rows):
+    order = np.argsort(items, kind="stable")
+    return items[order], rows[order]
+
+
+def each_row_once(items, rows):
+    _, first = np.unique(items, return_index=True)
+    first.sort()
+    return items[first], rows[first]
+
+
+def from_the_first_batches(items, rows):
+    kept = items < np.median(items)
+    return items[kept], rows[kept]
+
+
+def unchanged(items, rows):
+    return items, rows
+
+
+class OtherPool(streamed.StreamedDraws):
+    """Draws from a pool that has been changed."""
+
+    change = staticmethod(unchanged)
+
+    def _fill(self, state, rng):
+        super()._fill(state, rng)
+        count = state["pool"][1]
+        items, rows = self.change(state["items"][:count], state["rows"][:count])
+        state["items"][: len(items)], state["rows"][: len(items)] = items, rows
+        state["pool"][1] = len(items)
+
+
+@pytest.mark.parametrize(
+    "change", [unchanged, in_order_of_rows, each_row_once, from_the_first_batches]
+)
+def test_the_check_rejects_broken_pools(change):
+    target, stream = pair("gaussian", 3)
+    sampler = Exact(pool=20).prepare(stream)
+    twin = OtherPool(**{f.name: getattr(sampler, f.name) for f in dataclasses.fields(sampler)})
+    object.__setattr__(twin, "change", change)
+    rng = np.random.default_rng(3)
+    subsets = np.empty((8000, target.r), np.int32)
+    twin.advance(twin.start(rng, None), rng, subsets, np.zeros((8000, 0)), 1)
+    (assert_law if change is unchanged else assert_not_law)(subsets, target)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(11)
+    return rng.normal(size=(1000, 4)), rng.random(1000)
+
+
+def same_draws(stream, other, draws=50):
+    mine, theirs = (sample(target, draws, rng=3).subsets for target in (stream, other))
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def mapped(folder, X, name="X.npy"):
+    np.save(folder / name, X)
+    return np.load(folder / name, mmap_mode="r")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4"])
+def test_memory_maps_are_streamed(tmp_path, table, dtype):
+    X = (100 * table[0]).astype(dtype)
+    target = ProjectionDPP.from_features(mapped(tmp_path, X))
+    assert repr(target) == "StreamedDPP(r=4, n=1000, batches=1)"
+    inside = ProjectionDPP.from_features(X.astype(float))
+    items = np.array([[5, 7, 100, 999], [0, 1, 2, 3]])
+    np.testing.assert_allclose(target.log_prob(items), inside.log_prob(items), rtol=1e-9)
+    np.testing.assert_allclose(target.marginals([3, 8]), inside.marginals()[[3, 8]])
+    np.testing.assert_allclose(target.inclusion(items[:, :2]), inside.inclusion(items[:, :2]))
+    same_draws(target, ProjectionDPP.from_features(lambda: [X]))
+
+
+def test_views_and_fortran_order_of_memory_maps_are_read_right(tmp_path, table):
+    X = mapped(tmp_path, table[0])
+    np.save(tmp_path / "F.npy", np.asfortranarray(table[0]))
+    same_draws(ProjectionDPP.from_features(X[::2]), ProjectionDPP.from_features(lambda: [X[::2]]))
+    F = np.load(tmp_path / "F.npy", mmap_mode="r")
+    same_draws(ProjectionDPP.from_features(F), ProjectionDPP.from_features(X))
+
+
+def test_weights_of_memory_maps(tmp_path, table):
+    X, weights = table
+    target = ProjectionDPP.from_features(
+        mapped(tmp_path, X), weights=mapped(tmp_path, weights, "w.npy")
+    )
+    same_draws(target, ProjectionDPP.from_features(lambda: [(X, weights)]))
+    inside = ProjectionDPP.from_features(X, weights=weights)
+    np.testing.assert_allclose(target.marginals([1, 2]), inside.marginals()[[1, 2]])
+
+
+def test_principal_directions(table, tmp_path):
+    X = table[0] * [1, 2, 3, 4] + 5
+    inside = ProjectionDPP.from_features(X, rank=2)
+    target = ProjectionDPP.from_features(batches_of(X, None, 100), rank=2)
+    np.testing.assert_allclose(target.marginals(np.arange(1000)), inside.marginals(), rtol=1e-9)
+
+
+def test_nearly_dependent_columns_keep_their_digits():
+    rng = np.random.default_rng(2)
+    turn = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    X = rng.normal(size=(400, 5)) @ (np.array([1, 1e-3, 1e-6, 1e-9, 1e-12])[:, None] * turn)
+    inside = ProjectionDPP.from_features(X)
+    target = ProjectionDPP.from_features(batches_of(X, None, 37))
+    found = target.marginals(np.arange(400))
+    np.testing.assert_allclose(found, inside.marginals(), rtol=1e-9)
+    assert found.sum() == pytest.approx(5, rel=1e-12)
+
+
+def parquet(folder, X, weights, pieces):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{j}" for j in range(X.shape[1])]
+    for k, rows in enumerate(np.array_split(np.arange(len(X)), pieces)):
+        columns = {name: X[rows, j] for j, name in enumerate(names)}
+        columns |= {"key": [f"row {i}" for i in rows], "weight": weights[rows]}
+        pq.write_table(pa.table(columns), folder / f"part-{k:03}.parquet", row_group_size=100)
+
+
+def test_parquet_folders_are_streamed(tmp_path, table):
+    X, weights = table
+    parquet(tmp_path, X, weights, 3)
+    target = ProjectionDPP.from_features(tmp_path, weights="weight", ids="key")
+    inside = ProjectionDPP.from_features(X, weights=weights)
+    np.testing.assert_allclose(target.marginals([0, 999]), inside.marginals()[[0, 999]])
+    assert target.ids_of(np.array([998, 0, 500])) == ["row 998", "row 0", "row 500"]
+    chosen = ProjectionDPP.from_features(tmp_path, columns=["x0", "x2"])
+    assert chosen.r == 2
+    with pytest.raises(ValueError, match=r"no column 'y'; there are x0, x1"):
+        ProjectionDPP.from_features(tmp_path, columns=["y"])
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's own code, by pandas
+def test_dask_collections_are_not_pulled_in(table, tmp_path):
+    da = pytest.importorskip("dask.array")
+    dd = pytest.importorskip("dask.dataframe")
+    X, weights = table
+    blocks = ProjectionDPP.from_features(lambda: np.array_split(X, 5))
+    same_draws(ProjectionDPP.from_features(da.from_array(X, chunks=(200, 2))), blocks)
+    both = lambda: zip(np.array_split(X, 5), np.array_split(weights, 5), strict=True)  # noqa: E731
+    weighted = ProjectionDPP.from_features(both)
+    for q in (weights, da.from_array(weights, chunks=77)):
+        array = da.from_array(X, chunks=(200, 4))
+        same_draws(ProjectionDPP.from_features(array, weights=q), weighted)
+    parquet(tmp_path, X, weights, 5)
+    frame = dd.read_parquet(tmp_path)
+    found = ProjectionDPP.from_features(frame, weights="weight", ids="key")
+    same_draws(found, weighted)
+    assert found.ids_of(np.array([700])) == ["row 700"]
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        ([], "the source has no rows"),
+        ([np.zeros((0, 3))], "the source has no rows"),
+        ([np.ones((4, 3)), np.ones((4, 2))], "batch 0 has 3 columns and batch 1 has 2"),
+        ([np.eye(3), [[1, 2, np.nan]]], "row 0 of batch 1 has an entry that is NaN"),
+        ([np.eye(3), np.ones(3)], "batch 1 must be a table of rows"),
+        ([np.ones((2, 3))], "there are 2 rows with 3 features"),
+        ([np.ones((9, 3))], "numerical rank 1 but 3 columns"),
+        ([(np.eye(3), [1, -1, 1])], "row 1 of batch 0 has a weight that is negative"),
+    ],
+)
+def test_bad_batches_are_named(batches, message):
+    with pytest.raises(ValueError, match=message):
+        ProjectionDPP.from_features(lambda: iter(batches))
+
+
+def test_a_source_that_changes_is_found_out():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="rows of batch 0 add up to another sum"):
+        sample(ProjectionDPP.from_features(lambda: [rng.normal(size=(9, 2))]), 1, rng=0)
+    sizes = iter([5, 6, 7])
+    X = np.eye(9, 2) + 1
+    with pytest.raises(ValueError, match="batch 1 had 5 rows in the first pass and 6"):
+        sample(ProjectionDPP.from_features(lambda: [X, X[: next(sizes)]]), 1, rng=0)
+
+
+def test_what_needs_the_matrix_says_so(table):
+    target = ProjectionDPP.from_features(lambda: [table[0]])
+    with pytest.raises(ValueError, match="needs the whole matrix in memory"):
+        sample(target, 1, method="exchange")
+    with pytest.raises(ValueError, match=r"target.marginals\(items\)"):
+        target.marginals()
