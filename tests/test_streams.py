@@ -1,6 +1,9 @@
 """Draws from rows that are read in batches follow the law, whatever the batches and the pool."""
 
 import dataclasses
+import os
+import signal
+import sys
 
 import numpy as np
 import pytest
@@ -250,3 +253,41 @@ def test_what_needs_the_matrix_says_so(table):
         sample(target, 1, method="exchange")
     with pytest.raises(ValueError, match=r"target.marginals\(items\)"):
         target.marginals()
+
+
+def block_of(k, folder):
+    """A block of rows; the process that makes block 3 of pass two for the first time is killed."""
+    made = folder / f"block {k}"
+    if k == 3 and made.exists() and not (folder / "killed").exists():
+        (folder / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    made.touch()
+    return np.random.default_rng(k).normal(size=(500, 6))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_and_a_killed_one_change_nothing(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    import cloudpickle
+    import dask.array as da
+    from dask import delayed
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    alone = ProjectionDPP.from_features(lambda: (block_of(k, tmp_path) for k in range(8)))
+    (tmp_path / "killed").touch()
+    expected = sample(alone, 30, rng=1)
+    for workers in (1, 2):
+        for file in tmp_path.iterdir():
+            file.unlink()
+        blocks = [
+            da.from_delayed(delayed(block_of)(k, tmp_path), (500, 6), float) for k in range(8)
+        ]
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster),
+        ):
+            found = sample(ProjectionDPP.from_features(da.concatenate(blocks)), 30, rng=1)
+        assert (tmp_path / "killed").exists()
+        np.testing.assert_array_equal(found.subsets, expected.subsets)
