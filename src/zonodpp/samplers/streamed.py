@@ -19,7 +19,7 @@ from zonodpp.samplers.exact import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
 
-POOL = 2**24  # bytes of proposals from one pass, if that is enough for one draw
+POOL = 2**22  # bytes of proposals from one pass, if that is enough for one draw
 SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
 
 
@@ -102,7 +102,7 @@ class StreamedDraws:
 
 
 def pool_size(r: int) -> int:
-    """Return how many proposals to ask of one pass: 16 MiB of them, or enough for one draw."""
+    """Return how many proposals to ask of one pass: 4 MiB of them, or enough for one draw."""
     for_one = 1.5 * r * (np.log(r + 1.0) + 1.0)
     return int(max(POOL / (8 * (r + 1)), for_one))
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.products import accurate_product
-from zonodpp.streams.sources import ENTRIES, Batch
+from zonodpp.streams.sources import Batch
+
+BLOCK = 2**16  # entries worked on at a time: half a MiB, which stays in the cache
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class View:
         if batch.rows.ndim != 2:
             raise ValueError(f"batch {number} must be a table of rows, got {batch.rows.shape}")
         m, d = batch.rows.shape
-        step = max(d, ENTRIES // max(1, d), 1)
+        step = max(d, BLOCK // max(1, d), 1)
         for start in range(0, m, step):
             rows = np.asarray(batch.rows[start : start + step], dtype=np.float64)
             total = self._sum(rows, number, start, "an entry that is NaN or infinite")
@@ -77,14 +79,13 @@ class Check(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Of rows: their number, mean, scatter about the mean, and largest size by column."""
+    """Of rows: their number, their mean, and their scatter about the mean."""
 
     check: Check
     number: int  # of the first batch
     count: int
     mean: Floats
     scatter: Floats
-    sizes: Floats
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,12 @@ class TakeMoments:
             with np.errstate(over="ignore"):
                 scatter = rest.T @ rest
             check = Check(np.array([len(rows)]), np.array([total]))
-            sizes = np.maximum(rows.max(axis=0), -rows.min(axis=0))
-            found = Moments(check, number, len(rows), mean, scatter, sizes)
+            found = Moments(check, number, len(rows), mean, scatter)
             result = found if result is None else merge_moments(result, found)
         if result is None:
             d = batch.rows.shape[1]
             check = Check(np.zeros(1, np.int64), np.zeros(1))
-            return Moments(check, number, 0, np.zeros(d), np.zeros((d, d)), np.zeros(d))
+            return Moments(check, number, 0, np.zeros(d), np.zeros((d, d)))
         check = Check(np.array([result.count]), np.array([result.check.sums.sum()]))
         return result._replace(check=check)
 
@@ -126,12 +126,11 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     share = b.count / count if count else 0.0
     scatter = a.scatter + b.scatter + a.count * share * np.outer(apart, apart)
     mean = a.mean + share * apart
-    sizes = np.maximum(a.sizes, b.sizes)
-    return Moments(a.check.merge(b.check), a.number, count, mean, scatter, sizes)
+    return Moments(a.check.merge(b.check), a.number, count, mean, scatter)
 
 
 class Triangle(NamedTuple):
-    """R of the QR factorisation of centred rows, whose columns were divided by their sizes."""
+    """R of the QR factorisation of rows minus their mean."""
 
     count: int
     mean: Floats
@@ -144,17 +143,17 @@ class TakeTriangle:
 
     view: View
     centred: bool
-    sizes: Floats
 
     def __call__(self, number: int, batch: Batch) -> Triangle:
         """Return the triangle of one batch."""
-        d = len(self.sizes)
-        result = Triangle(0, np.zeros(d), np.zeros((0, d)))
+        result: Triangle | None = None
         for rows, _ in self.view.blocks(number, batch):
-            scaled = rows / self.sizes
-            mean = scaled.mean(axis=0) if self.centred else np.zeros(d)
-            found = Triangle(len(rows), mean, np.linalg.qr(scaled - mean, mode="r"))
-            result = merge_triangles(result, found)
+            mean = rows.mean(axis=0) if self.centred else np.zeros(rows.shape[1])
+            found = Triangle(len(rows), mean, np.linalg.qr(rows - mean, mode="r"))
+            result = found if result is None else merge_triangles(result, found)
+        if result is None:
+            d = batch.rows.shape[1]
+            return Triangle(0, np.zeros(d), np.zeros((0, d)))
         return result
 
 

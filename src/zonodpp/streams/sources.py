@@ -19,9 +19,10 @@ from tqdm.auto import tqdm
 
 from zonodpp._optional import optional
 from zonodpp._stderr import is_watched
+from zonodpp._threads import one_thread
 from zonodpp._types import Integers
 
-ENTRIES = 2**20  # entries worked on at a time: 8 MiB as float64
+BATCH = 2**20  # entries of a batch of an array: 8 MiB as float64
 Result = TypeVar("Result")
 
 
@@ -48,7 +49,7 @@ class Source:
         merged: list[tuple[int, Result]] = []  # results of 2**level batches each
         with tqdm(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
             for number, batch in self.batches():
-                level, result = 0, task(number, batch)
+                level, result = 0, _run(task, number, batch)
                 while merged and merged[-1][0] == level:
                     result = merge(merged.pop()[1], result)
                     level += 1
@@ -76,6 +77,12 @@ def _merge_pairs(results: list[Result], merge: Merge[Result]) -> Result | None:
     for result in results:
         total = result if total is None else merge(total, result)
     return total
+
+
+def _run(task: Task[Result], number: int, batch: Batch) -> Result:
+    """Do a task on a worker."""
+    with one_thread():
+        return task(number, batch)
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class DaskRows(Source):
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge the results of neighbours on the workers, level by level."""
         delayed = optional("dask", "dask", "a pass over Dask collections").delayed
-        level = [delayed(task, pure=True)(k, batch) for k, batch in enumerate(self.tasks)]
+        level = [delayed(_run, pure=True)(task, k, batch) for k, batch in enumerate(self.tasks)]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
             last = level[-1:] if len(level) % 2 else []
@@ -190,7 +197,7 @@ class _Columns:
 def array_rows(X: NDArray[Any], weights: NDArray[Any] | None) -> Source:
     """Return the rows of an array or a memory map, in batches of 8 MiB as float64."""
     n, d = X.shape
-    step = max(d, ENTRIES // max(1, d), 1)
+    step = max(d, BATCH // max(1, d), 1)
     readers: list[Callable[[], Batch]] = []
     # A view of a memory map does not know its own offset; it is then read as an array.
     whole = isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.flags.c_contiguous

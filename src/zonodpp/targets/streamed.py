@@ -170,12 +170,11 @@ def _take_moments(source: Source, view: View, *, centred: bool) -> Moments:
     return moments
 
 
-def _take_triangle(source: Source, view: View, moments: Moments, *, centred: bool) -> Triangle:
-    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
-    task = TakeTriangle(view, centred, sizes)
+def _take_triangle(source: Source, view: View, *, centred: bool) -> Triangle:
+    task = TakeTriangle(view, centred)
     found = source.fold(task, merge_triangles, "reading rows again, for their digits")
     assert found is not None
-    return found._replace(mean=found.mean * sizes)
+    return found
 
 
 def _principal_view(source: Source, rank: int) -> View:
@@ -192,9 +191,8 @@ def _principal_view(source: Source, rank: int) -> View:
     if from_gram(moments.scatter) is not None:
         vectors = np.linalg.eigh(moments.scatter)[1]
         return View(moments.mean, np.ascontiguousarray(vectors[:, ::-1][:, :rank]))
-    triangle = _take_triangle(source, unweighted, moments, centred=True)
-    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
-    _, singular, directions = np.linalg.svd(triangle.R * sizes)
+    triangle = _take_triangle(source, unweighted, centred=True)
+    _, singular, directions = np.linalg.svd(triangle.R)
     found = int(np.sum(singular > 8 * d * np.finfo(float).eps * singular[0]))
     if found < rank:
         raise ValueError(
@@ -210,10 +208,9 @@ def _whiten_accurately(source: Source, view: View, moments: Moments) -> tuple[Vi
     Rows times R^{-1}, computed to more than double precision, span the same space, and their Gram
     matrix, which is close to the identity, corrects the rounding errors of R.
     """
-    sizes = np.where(moments.sizes > 0, moments.sizes, 1.0)
-    triangle = _take_triangle(source, view, moments, centred=False)
+    R = _take_triangle(source, view, centred=False).R
     try:
-        W = from_r(triangle.R, sizes).W
+        W = from_r(R, np.ones(len(R))).W
     except RankError as error:
         raise ValueError(
             f"the rows have numerical rank {error.rank} but {moments.mean.size} columns, which "
