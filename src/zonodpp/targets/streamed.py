@@ -210,7 +210,7 @@ def _whiten_accurately(source: Source, view: View, moments: Moments) -> tuple[Vi
     """
     R = _take_triangle(source, view, centred=False).R
     try:
-        W = from_r(R, np.ones(len(R))).W
+        W = from_triangle(R).W
     except RankError as error:
         raise ValueError(
             f"the rows have numerical rank {error.rank} but {moments.mean.size} columns, which "
