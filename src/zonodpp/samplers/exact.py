@@ -18,14 +18,16 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR, lean, spliced
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.arguments import one_of
+from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
 from zonodpp.samplers.mixture import prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
+from zonodpp.samplers.streamed import prepare_stream
 from zonodpp.samplers.tracking import SetTracker, with_sets
+from zonodpp.targets.streamed import StreamedDPP
 
 if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
@@ -50,6 +52,8 @@ class Exact:
         Propose items by their leverage scores and accept each with the share of its column that is
         new (Barthelme, Tremblay, Amblard 2023): a draw costs the same whatever n is. Or compute the
         conditional probabilities of all items for each pick, as the paper's section 2.2 does.
+    pool : int, optional
+        Proposals that one pass over rows beyond memory draws, on average; see docs/streams.md.
 
     Examples
     --------
@@ -60,10 +64,13 @@ class Exact:
     """
 
     algorithm: str = "rejection"
+    pool: int | None = None
     name: ClassVar[str] = "exact"
 
     def __post_init__(self) -> None:
         one_of(self.algorithm, "algorithm", ALGORITHMS)
+        if self.pool is not None:
+            as_count(self.pool, "pool", 1)
 
     def suits(self, target: Target) -> bool:
         """Return True: exact draws are the best where they exist."""
@@ -76,6 +83,8 @@ class Exact:
                 f"method='exact' draws from projection DPPs (power 2), not from power "
                 f"{target.power:g}; use method='exchange' or 'zonotope'"
             )
+        if isinstance(target, StreamedDPP):
+            return with_sets(prepare_stream(target, self.pool), track)
         set_up: Any = prepare_mixture if target.chooses_eigenvectors else prepare_projection
         sampler = remember(target, self.name, lambda: set_up(target))
         return with_sets(replace(sampler, algorithm=self.algorithm), track)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.samplers import State, refuse_init
-from zonodpp.samplers.exact import outside, reflect
+from zonodpp.samplers.picks import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
 
@@ -38,7 +38,7 @@ class StreamedDraws:
         """The number of items of every draw."""
         return self.target.r
 
-    def start(self, rng: np.random.Generator, init: object) -> State:
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return an empty pool and an empty draw."""
         refuse_init(init)
         r = self.target.r
@@ -54,12 +54,7 @@ class StreamedDraws:
         }
 
     def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: NDArray[np.int32],
-        tracked: Floats,
-        thin: int,
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Make draws, and pass over the rows whenever the pool is empty."""
         done = 0
@@ -101,10 +96,11 @@ class StreamedDraws:
             raise ValueError(f"{state['left'][0]} items are to be picked, of {self.target.r}")
 
 
-def pool_size(r: int) -> int:
-    """Return how many proposals to ask of one pass: 4 MiB of them, or enough for one draw."""
-    for_one = 1.5 * r * (np.log(r + 1.0) + 1.0)
-    return int(max(POOL / (8 * (r + 1)), for_one))
+def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
+    """Choose the pool: 4 MiB of proposals, or enough for one draw."""
+    r = target.r
+    enough = max(POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
+    return StreamedDraws(target, SetTracker.of(None, target.n), pool or int(enough))
 
 
 @jit
@@ -116,7 +112,7 @@ def draw_from_pool(
     N: Floats,
     picks: Integers,
     left: Integers,
-    subsets: NDArray[np.int32],
+    subsets: Subsets,
     counts: Integers,
 ) -> int:
     """Go on with a draw until all subsets are filled or the pool is empty; return how many are.
@@ -132,14 +128,14 @@ def draw_from_pool(
         length = 0.0
         for i in range(r):
             length += rows[head, i] * rows[head, i]
-        remaining = outside(N, m, rows[head], c)
+        remaining = outside(N, m, r, rows[head], c)
         accepted = rng.random() * length < remaining
         head += 1
         counts[1] += 1
         if not accepted:
             continue
         picks[r - m] = items[head - 1]
-        reflect(N, m, c, np.sqrt(remaining), row)
+        reflect(N, m, r, c, np.sqrt(remaining), row)
         m -= 1
         if m == 0:
             subsets[done] = np.sort(picks)

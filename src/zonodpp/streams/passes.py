@@ -13,6 +13,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.products import accurate_product
+from zonodpp.linalg.qr import triangle
 from zonodpp.streams.sources import Batch
 
 BLOCK = 2**16  # entries worked on at a time: half a MiB, which stays in the cache
@@ -82,8 +83,8 @@ class Moments(NamedTuple):
     """Of rows: their number, their mean, and their scatter about the mean."""
 
     check: Check
-    number: int  # of the first batch
-    count: int
+    first: int  # the number of the first batch
+    total: int
     mean: Floats
     scatter: Floats
 
@@ -110,7 +111,7 @@ class TakeMoments:
             d = batch.rows.shape[1]
             check = Check(np.zeros(1, np.int64), np.zeros(1))
             return Moments(check, number, 0, np.zeros(d), np.zeros((d, d)))
-        check = Check(np.array([result.count]), np.array([result.check.sums.sum()]))
+        check = Check(np.array([result.total]), np.array([result.check.sums.sum()]))
         return result._replace(check=check)
 
 
@@ -118,21 +119,21 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     """Add up (Chan, Golub, LeVeque 1983)."""
     if a.mean.size != b.mean.size:
         raise ValueError(
-            f"batch {a.number} has {a.mean.size} columns and batch {b.number} has {b.mean.size}; "
+            f"batch {a.first} has {a.mean.size} columns and batch {b.first} has {b.mean.size}; "
             "all batches must have the same"
         )
-    count = a.count + b.count
+    count = a.total + b.total
     apart = b.mean - a.mean
-    share = b.count / count if count else 0.0
-    scatter = a.scatter + b.scatter + a.count * share * np.outer(apart, apart)
+    share = b.total / count if count else 0.0
+    scatter = a.scatter + b.scatter + a.total * share * np.outer(apart, apart)
     mean = a.mean + share * apart
-    return Moments(a.check.merge(b.check), a.number, count, mean, scatter)
+    return Moments(a.check.merge(b.check), a.first, count, mean, scatter)
 
 
 class Triangle(NamedTuple):
     """R of the QR factorisation of rows minus their mean."""
 
-    count: int
+    total: int
     mean: Floats
     R: Floats
 
@@ -149,7 +150,7 @@ class TakeTriangle:
         result: Triangle | None = None
         for rows, _ in self.view.blocks(number, batch):
             mean = rows.mean(axis=0) if self.centred else np.zeros(rows.shape[1])
-            found = Triangle(len(rows), mean, np.linalg.qr(rows - mean, mode="r"))
+            found = Triangle(len(rows), mean, triangle([rows - mean]))
             result = found if result is None else merge_triangles(result, found)
         if result is None:
             d = batch.rows.shape[1]
@@ -159,11 +160,11 @@ class TakeTriangle:
 
 def merge_triangles(a: Triangle, b: Triangle) -> Triangle:
     """Factorise both together, with one row more for the distance between the means."""
-    count = a.count + b.count
-    share = b.count / count if count else 0.0
+    count = a.total + b.total
+    share = b.total / count if count else 0.0
     apart = b.mean - a.mean
-    rows = np.vstack([a.R, b.R, np.sqrt(a.count * share) * apart])
-    return Triangle(count, a.mean + share * apart, np.linalg.qr(rows, mode="r"))
+    rows = np.vstack([a.R, b.R, np.sqrt(a.total * share) * apart])
+    return Triangle(count, a.mean + share * apart, triangle([rows]))
 
 
 class Proposals(NamedTuple):

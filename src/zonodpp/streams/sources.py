@@ -133,7 +133,8 @@ class DaskRows(Source):
             pairs = zip(level[::2], level[1::2], strict=False)
             last = level[-1:] if len(level) % 2 else []
             level = [delayed(merge, pure=True)(a, b) for a, b in pairs] + last
-        return level[0].compute() if level else None  # type: ignore[no-any-return]
+        found: Result | None = level[0].compute() if level else None
+        return found
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def dask_rows(X: Any, weights: Any) -> Source:
     if hasattr(weights, "to_delayed"):
         of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
     elif weights is not None:
-        of = np.split(_weights_of(weights, X.shape[0]), np.cumsum(X.chunks[0])[:-1])
+        of = np.split(np.asarray(weights), np.cumsum(X.chunks[0])[:-1])
     make = optional("dask", "dask", "a pass over Dask collections").delayed(Batch, pure=True)
     return DaskRows(tuple(make(block, part) for block, part in zip(blocks, of, strict=True)))
 

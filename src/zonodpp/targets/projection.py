@@ -15,7 +15,6 @@ from zonodpp.linalg.reduction import add_jitter, principal_scores, projection_ba
 from zonodpp.streams.sources import source_of
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.labels import labels_of
-from zonodpp.targets.streamed import StreamedDPP
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:
@@ -63,14 +62,16 @@ class ProjectionDPP(VolumeSampling):
         rng: SeedLike = None,
         columns: list[str] | None = None,
         ids: str | None = None,
-    ) -> Self | StreamedDPP:
+    ) -> ProjectionDPP:
         """Make the target whose items are the rows of X, as in scikit-learn.
 
         Parameters
         ----------
-        X : (n, d) array_like, DataFrame or scipy.sparse matrix
+        X : (n, d) array_like, DataFrame, scipy.sparse matrix, or rows beyond memory
             One row of features for each item. Draws have d items, or ``rank`` items. A float64
-            array is not copied: do not change it.
+            array is not copied: do not change it. Memory maps, Dask collections, paths of Parquet
+            files and functions that return an iterator of batches are read in passes, batch by
+            batch, and never held in memory; see docs/streams.md.
         weights : (n,) array_like, optional
             Item weights q, for instance relevance.
         rank : int, optional
@@ -80,6 +81,10 @@ class ProjectionDPP(VolumeSampling):
             rank-deficient X full rank (the paper's section 2.3).
         rng : seed or Generator, optional
             For ``jitter``.
+        columns : list of str, optional
+            The columns of a Parquet file or Dask dataframe to take; all by default.
+        ids : str, optional
+            The column of a Parquet file or Dask dataframe that names the rows.
 
         Examples
         --------
@@ -93,7 +98,9 @@ class ProjectionDPP(VolumeSampling):
         if streamed is not None:
             if jitter is not None:
                 raise ValueError("jitter= needs the rows in memory; pass rank= instead")
-            return StreamedDPP(streamed[0], rank=rank, ids=streamed[1])
+            streams = import_module("zonodpp.targets.streamed")  # loaded for streams alone
+            target: ProjectionDPP = streams.StreamedDPP(streamed[0], rank=rank, ids=streamed[1])
+            return target
         matrix = as_matrix(X, "X")
         if rank is not None:
             matrix = principal_scores(matrix, rank)

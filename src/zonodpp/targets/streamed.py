@@ -24,12 +24,12 @@ from zonodpp.streams.passes import (
     merge_triangles,
 )
 from zonodpp.streams.sources import Source
-from zonodpp.targets.target import Target
+from zonodpp.targets.projection import ProjectionDPP
 
 SAME = 1e-9  # relative difference that two sums of the same numbers may have
 
 
-class StreamedDPP(Target):
+class StreamedDPP(ProjectionDPP):
     """The projection DPP of rows that are read in passes; made by `ProjectionDPP.from_features`.
 
     The first pass takes the Gram matrix of the rows, and a second one R of their QR factorisation
@@ -68,23 +68,22 @@ class StreamedDPP(Target):
     ) -> None:
         view = View() if rank is None else _principal_view(source, rank)
         moments = _take_moments(source, view, centred=False)
-        if moments.count < moments.mean.size:
+        if moments.total < moments.mean.size:
             raise ValueError(
-                f"there are {moments.count} rows with {moments.mean.size} features: a draw of "
-                f"{moments.mean.size} out of {moments.count} items is impossible; pass rank=r for "
-                f"r < {moments.count} items a draw"
+                f"there are {moments.total} rows with {moments.mean.size} features: a draw of "
+                f"{moments.mean.size} out of {moments.total} items is impossible; pass rank=r for "
+                f"r < {moments.total} items a draw"
             )
         gram = from_gram(moments.scatter)
         if gram is None:
             view, gram = _whiten_accurately(source, view, moments)
         self.__dict__.update(
             source=source,
-            n=moments.count,
+            n=moments.total,
             r=len(gram.W),
             power=2.0,
-            weights=None,
             labels=None,
-            graph=None,
+            weights=None,
             _ids=ids,
             _view=view,
             _gram=gram,
@@ -130,13 +129,15 @@ class StreamedDPP(Target):
             raise ValueError(f"a draw holds r = {self.r} items, got {bases.shape[-1]}")
         rows = self._whitened(bases.ravel()).reshape(*bases.shape, self.r)
         with np.errstate(divide="ignore"):
-            return np.asarray(2.0 * np.linalg.slogdet(rows)[1])[()]
+            logs: Floats = 2.0 * np.linalg.slogdet(rows)[1]
+        return logs
 
     def inclusion(self, S: ItemsLike) -> Floats:
         """Exact probability that all rows of S are in the draw; the rows are fetched."""
         sets = self.items(S)
         rows = self._whitened(sets.ravel()).reshape(*sets.shape, self.r)
-        return np.clip(np.linalg.det(rows @ np.swapaxes(rows, -1, -2)), 0.0, 1.0)[()]
+        chances: Floats = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
+        return np.clip(chances, 0.0, 1.0)
 
     def marginals(self, items: ItemsLike | None = None) -> Floats:
         """Exact probability of the given rows, which are fetched."""
@@ -146,26 +147,28 @@ class StreamedDPP(Target):
                 "target.marginals(items)"
             )
         white = self._whitened(np.atleast_1d(self.items(items, "items")))
-        return np.clip(np.einsum("ij,ij->i", white, white), 0.0, 1.0)
+        leverages: Floats = np.einsum("ij,ij->i", white, white)
+        return np.clip(leverages, 0.0, 1.0)
 
     def ids_of(self, items: Integers) -> list[Any]:
         """Return the ids of these rows; without a column of ids, their numbers."""
         if self._ids is None:
             return [int(item) for item in items]
-        return self._ids.take(items, self._starts).rows[:, 0].tolist()
+        return list(self._ids.take(items, self._starts).rows[:, 0])
 
-    def on_bases(self, method: str) -> NoReturn:
-        """Say that chains need the matrix in memory."""
+    @property
+    def A(self) -> NoReturn:  # noqa: N802
+        """Refuse: the matrix is not held in memory. All that needs it ends here."""
         raise ValueError(
-            f"method={method!r} needs the whole matrix in memory, and this target reads its rows "
-            "in passes: use method='exact', or load the rows, as in "
+            "this needs the whole matrix in memory, and the target reads its rows in passes; for "
+            "exact draws use method='exact', for all else load the rows, as in "
             "ProjectionDPP.from_features(np.asarray(X))"
         )
 
 
 def _take_moments(source: Source, view: View, *, centred: bool) -> Moments:
     moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
-    if moments is None or moments.count == 0:
+    if moments is None or moments.total == 0:
         raise ValueError("the source has no rows")
     return moments
 
@@ -183,10 +186,10 @@ def _principal_view(source: Source, rank: int) -> View:
     unweighted = View(weighted=False)
     moments = _take_moments(source, unweighted, centred=True)
     d = moments.mean.size
-    if rank > min(moments.count - 1, d):
+    if rank > min(moments.total - 1, d):
         raise ValueError(
-            f"rank={rank} principal directions asked for, but {moments.count} centred items with "
-            f"{d} features have at most {min(moments.count - 1, d)}"
+            f"rank={rank} principal directions asked for, but {moments.total} centred items with "
+            f"{d} features have at most {min(moments.total - 1, d)}"
         )
     if from_gram(moments.scatter) is not None:
         vectors = np.linalg.eigh(moments.scatter)[1]
