@@ -79,7 +79,7 @@ class Check(NamedTuple):
         return Check(counts, np.concatenate([self.sums, other.sums]))
 
 
-class Moments(NamedTuple):
+class RowMoments(NamedTuple):
     """Of rows: their number, their mean, and their scatter about the mean."""
 
     check: Check
@@ -96,26 +96,26 @@ class TakeMoments:
     view: View
     centred: bool
 
-    def __call__(self, number: int, batch: Batch) -> Moments:
+    def __call__(self, number: int, batch: Batch) -> RowMoments:
         """Return the moments of one batch."""
-        result: Moments | None = None
+        result: RowMoments | None = None
         for rows, total in self.view.blocks(number, batch):
             mean = rows.mean(axis=0) if self.centred else np.zeros(rows.shape[1])
             rest = rows - mean if self.centred else rows
             with np.errstate(over="ignore"):
                 scatter = rest.T @ rest
             check = Check(np.array([len(rows)]), np.array([total]))
-            found = Moments(check, number, len(rows), mean, scatter)
+            found = RowMoments(check, number, len(rows), mean, scatter)
             result = found if result is None else merge_moments(result, found)
         if result is None:
             d = batch.rows.shape[1]
             check = Check(np.zeros(1, np.int64), np.zeros(1))
-            return Moments(check, number, 0, np.zeros(d), np.zeros((d, d)))
+            return RowMoments(check, number, 0, np.zeros(d), np.zeros((d, d)))
         check = Check(np.array([result.total]), np.array([result.check.sums.sum()]))
         return result._replace(check=check)
 
 
-def merge_moments(a: Moments, b: Moments) -> Moments:
+def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
     """Add up (Chan, Golub, LeVeque 1983)."""
     if a.mean.size != b.mean.size:
         raise ValueError(
@@ -127,7 +127,7 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     share = b.total / count if count else 0.0
     scatter = a.scatter + b.scatter + a.total * share * np.outer(apart, apart)
     mean = a.mean + share * apart
-    return Moments(a.check.merge(b.check), a.first, count, mean, scatter)
+    return RowMoments(a.check.merge(b.check), a.first, count, mean, scatter)
 
 
 class Triangle(NamedTuple):

@@ -1,8 +1,8 @@
 """Sources of rows: anything that yields the same batches of rows each time it is read.
 
-`Source.fold` computes something for every batch and merges the results of neighbours, pair by pair,
-in a tree whose shape depends on the number of batches alone. So sums have the same rounding errors
-in one process and on a cluster, where each batch is a task and nothing travels but results.
+`RowSource.fold` computes something for every batch and merges the results of neighbours, pair by
+pair, in a tree whose shape depends on the number of batches alone. So sums have the same rounding
+errors in one process and on a cluster, where each batch is a task and nothing travels but results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Task = Callable[[int, Batch], Result]
 Merge = Callable[[Result, Result], Result]
 
 
-class Source:
+class RowSource:
     """Rows that come in batches, read one after another in this process."""
 
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
@@ -86,7 +86,7 @@ def _run(task: Task[Result], number: int, batch: Batch) -> Result:
 
 
 @dataclass(frozen=True)
-class StoredRows(Source):
+class StoredRows(RowSource):
     """Batches that are read by number, each by a function of its own."""
 
     readers: tuple[Callable[[], Batch], ...]
@@ -98,7 +98,7 @@ class StoredRows(Source):
 
 
 @dataclass(frozen=True)
-class IteratedRows(Source):
+class IteratedRows(RowSource):
     """Batches of a function that returns a fresh iterator, of rows or of (rows, weights) pairs."""
 
     function: Callable[[], Iterable[Any]]
@@ -115,7 +115,7 @@ class IteratedRows(Source):
 
 
 @dataclass(frozen=True)
-class DaskRows(Source):
+class DaskRows(RowSource):
     """Batches that are Dask tasks; a pass runs on the workers, and only results travel."""
 
     tasks: tuple[Any, ...]  # delayed Batch
@@ -195,7 +195,7 @@ class _Columns:
         return _of_table({name: frame[name].to_numpy() for name in frame.columns}, self)
 
 
-def array_rows(X: NDArray[Any], weights: NDArray[Any] | None) -> Source:
+def array_rows(X: NDArray[Any], weights: NDArray[Any] | None) -> RowSource:
     """Return the rows of an array or a memory map, in batches of 8 MiB as float64."""
     n, d = X.shape
     step = max(d, BATCH // max(1, d), 1)
@@ -214,20 +214,20 @@ def array_rows(X: NDArray[Any], weights: NDArray[Any] | None) -> Source:
     return StoredRows(tuple(readers))
 
 
-def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> Source:
+def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Parquet dataset, one batch for each row group."""
     fragments = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
     return StoredRows(tuple(_RowGroup(fragment, columns, weights) for fragment in fragments))
 
 
-def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> Source:
+def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Dask dataframe, one batch for each partition."""
     delayed = optional("dask", "dask", "a pass over Dask collections").delayed
     read = delayed(_Columns(columns, weights), pure=True)
     return DaskRows(tuple(read(part) for part in X.to_delayed()))
 
 
-def dask_rows(X: Any, weights: Any) -> Source:
+def dask_rows(X: Any, weights: Any) -> RowSource:
     """Return the rows of a Dask array, one batch for each chunk of rows."""
     X = X.rechunk({1: -1})
     blocks = X.to_delayed().ravel()
@@ -254,7 +254,7 @@ def _chosen(
 
 def source_of(
     X: Any, weights: Any, columns: list[str] | None, ids: str | None
-) -> tuple[Source, Source | None] | None:
+) -> tuple[RowSource, RowSource | None] | None:
     """Return the source of rows that X is, and that of their ids; None if X is held in memory."""
     if isinstance(X, np.memmap):
         _refuse_names(columns, ids, "a memory map")

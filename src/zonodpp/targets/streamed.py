@@ -13,9 +13,9 @@ from zonodpp.arguments import as_count
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
 from zonodpp.streams.passes import (
     Check,
-    Moments,
     Proposals,
     Propose,
+    RowMoments,
     TakeMoments,
     TakeTriangle,
     Triangle,
@@ -23,7 +23,7 @@ from zonodpp.streams.passes import (
     merge_moments,
     merge_triangles,
 )
-from zonodpp.streams.sources import Source
+from zonodpp.streams.sources import RowSource
 from zonodpp.targets.projection import ProjectionDPP
 
 SAME = 1e-9  # relative difference that two sums of the same numbers may have
@@ -40,7 +40,7 @@ class StreamedDPP(ProjectionDPP):
     ----------
     n, r : int
         Number of rows, and of items in a draw.
-    source : Source
+    source : RowSource
         Where the rows come from.
 
     Examples
@@ -57,14 +57,14 @@ class StreamedDPP(ProjectionDPP):
     (1, 3, 5)
     """
 
-    source: Source
-    _ids: Source | None
+    source: RowSource
+    _ids: RowSource | None
     _view: View
     _gram: DenseGram
     _check: Check
 
     def __init__(
-        self, source: Source, *, rank: int | None = None, ids: Source | None = None
+        self, source: RowSource, *, rank: int | None = None, ids: RowSource | None = None
     ) -> None:
         view = View() if rank is None else _principal_view(source, rank)
         moments = _take_moments(source, view, centred=False)
@@ -166,21 +166,21 @@ class StreamedDPP(ProjectionDPP):
         )
 
 
-def _take_moments(source: Source, view: View, *, centred: bool) -> Moments:
+def _take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
     moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
     if moments is None or moments.total == 0:
         raise ValueError("the source has no rows")
     return moments
 
 
-def _take_triangle(source: Source, view: View, *, centred: bool) -> Triangle:
+def _take_triangle(source: RowSource, view: View, *, centred: bool) -> Triangle:
     task = TakeTriangle(view, centred)
     found = source.fold(task, merge_triangles, "reading rows again, for their digits")
     assert found is not None
     return found
 
 
-def _principal_view(source: Source, rank: int) -> View:
+def _principal_view(source: RowSource, rank: int) -> View:
     """Return the view along the leading principal directions."""
     rank = as_count(rank, "rank", 1)
     unweighted = View(weighted=False)
@@ -205,7 +205,9 @@ def _principal_view(source: Source, rank: int) -> View:
     return View(triangle.mean, np.ascontiguousarray(directions[:rank].T))
 
 
-def _whiten_accurately(source: Source, view: View, moments: Moments) -> tuple[View, DenseGram]:
+def _whiten_accurately(
+    source: RowSource, view: View, moments: RowMoments
+) -> tuple[View, DenseGram]:
     """Whiten rows that are nearly dependent: by R of a QR factorisation, then by a Gram matrix.
 
     Rows times R^{-1}, computed to more than double precision, span the same space, and their Gram
