@@ -33,6 +33,28 @@ def add_up(x):
     return total
 add_up(np.ones(3))
 """
+# Seconds of the processor to compile a sum, and for the first use of each method after that.
+UNITS = """
+import time, numba, numpy as np
+begun = time.process_time()
+numba.njit(lambda x: x.sum())(np.ones(3))
+unit = time.process_time() - begun
+from zonodpp import ProjectionDPP, Zonotope, sample
+A = np.random.default_rng(0).normal(size=(9, 45))
+target = ProjectionDPP(A)
+target.marginals()  # imports, and what is no compilation
+begun = time.process_time()
+{call}
+print((time.process_time() - begun) / unit)
+"""
+FIRST_USES = {
+    "exact": "sample(target, 1, method='exact', rng=0)",
+    "exchange": "sample(target, 1, method='exchange', rng=0)",
+    "zonotope": "sample(target, 1, method='zonotope', rng=0)",
+    "zonotope, paper": "sample(target, 1, method='zonotope', preset='paper', rng=0)",
+    "volume": "Zonotope(A, rng=0).volume('estimate', draws=100, rng=0)",
+}
+MOST_UNITS = {"exact": 8.0, "exchange": 8.0, "zonotope": 8.0}
 METHODS: dict[str, dict[str, Any]] = {
     "exact": {"method": "exact"},
     "heat-bath": {"method": "exchange"},
@@ -42,7 +64,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def run(quick: bool) -> list[Row]:
-    return [*processes(quick), *cold(quick), *memory(quick)]
+    return [*processes(quick), *cold(quick), *compilation(quick), *memory(quick)]
 
 
 def new_process(*arguments: str, cache: str | None = None) -> tuple[float, float]:
@@ -103,6 +125,27 @@ def cold(quick: bool) -> list[Row]:
     return [{"what": what, **measured(seconds, "s"), "at_most": 20.0}]
 
 
+def compilation(quick: bool) -> list[Row]:
+    """Count what first uses from an empty cache take, in units of compiling a sum."""
+    rows = []
+    for name, call in FIRST_USES.items():
+        what = f"first use from an empty cache, {name}"
+        if quick:
+            rows.append(left_out(what, "a quick run does not compile anew"))
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            found = subprocess.run(
+                [sys.executable, "-c", UNITS.format(call=call)],
+                env=os.environ | {"NUMBA_CACHE_DIR": folder},
+                stdout=subprocess.PIPE,
+                check=True,
+                text=True,
+            )
+        row: Row = {"what": what, "ratio": float(found.stdout), "unit": "compilations of a sum"}
+        rows.append({**row, "at_most": MOST_UNITS[name]} if name in MOST_UNITS else row)
+    return rows
+
+
 def memory(quick: bool) -> list[Row]:
     """Take what each further chain adds to the peak, draws aside."""
     rows = []
@@ -132,3 +175,8 @@ def peak(target: Any, chains: int, options: dict[str, Any]) -> float:
         return tracemalloc.get_traced_memory()[1] - samples.subsets.nbytes
     finally:
         tracemalloc.stop()
+
+
+if __name__ == "__main__":
+    for found in compilation(quick=False):
+        print(f"{found['ratio']:6.1f}  {found['what']}", flush=True)

@@ -15,42 +15,41 @@ import numpy as np
 from benchmarks import SEED
 from benchmarks.limits import Count
 from zonodpp import Exchange
-from zonodpp._jit import VECTOR, jit, lean
+from zonodpp._jit import VECTOR, jit, no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import (
     UnitColumns,
     basis_matrix,
     tableau_column,
     tableau_row,
-    unit_columns,
 )
-from zonodpp.basis.inverse import replace_item
 from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
     BasisState,
-    ExchangeItems,
     ExchangeScratch,
-    draw_entering,
-    entering_column,
+    enter,
+    entering_weights,
     exchange_scratch,
+    pick,
+    propose_entering,
 )
+from zonodpp.samplers.lines import HOME, WALKER, copy_basis, copy_bounds
+from zonodpp.samplers.walk_line import draw_tiling
 from zonodpp.tiles.frame import frame_of
-from zonodpp.tiles.long_step import long_ratio_test
+from zonodpp.tiles.long_step import long_ratio_test, order_scratch
 from zonodpp.tiles.pivots import (
     TileScratch,
     TileState,
-    copy_basis,
-    copy_bounds,
     copy_of,
     empty_tile,
+    find_ratios,
     first_minimum,
+    lower_gaps,
     next_break,
     pivot,
-    price,
-    ratios,
     tile_scratch,
 )
-from zonodpp.tiles.start import any_basis, bare_tile
+from zonodpp.tiles.start import any_basis, bare_tile, put_tile
 
 NUMBER = 8  # bytes
 
@@ -62,17 +61,18 @@ class Kernel(NamedTuple):
     count: Count
 
 
-@lean
+@no_refcount
 def many_rows(columns: UnitColumns, weights: Floats, work: TileScratch, repeats: int) -> None:
+    rows, _, indptr, indices, data, _, _ = columns
     for _ in range(repeats):
-        tableau_row(columns, weights, work.row, work.touched)
+        tableau_row(rows, indptr, indices, data, weights, work.row, work.nonzero)
         weights[0] += 1e-300 * work.row[0]
 
 
-@lean
-def many_ratio_tests(columns: UnitColumns, tile: TileState, work: TileScratch, repeats: int) -> int:
+@no_refcount
+def many_ratio_tests(tile: TileState, entries: Floats, work: TileScratch, repeats: int) -> int:
     """Find the entering item and update the reduced costs, as crossing a facet does."""
-    gap, row = tile.gap, work.row
+    gap, side, row, ratio = tile.gap, tile.side, work.row, work.ratio
     n = row.shape[0]
     found = 0
     hashed = 1
@@ -81,90 +81,112 @@ def many_ratio_tests(columns: UnitColumns, tile: TileState, work: TileScratch, r
         place = hashed // 65536 % n  # the minimum moves about, which no branch can foresee
         kept = gap[place]
         gap[place] = 1e-9
-        ratios(columns, tile, 0, 1.0, work)
-        found = first_minimum(work.bits)
-        theta = 1e-300 * work.ratio[found]  # so small a step that tests stay what they are
         for j in range(n):
-            gap[j] = max(0.0, gap[j] - theta * row[j])
+            row[j] = entries[j]
+        find_ratios(row, gap, side, 1.0, 1e-9, ratio)
+        found = first_minimum(work.bits)
+        lower_gaps(gap, row, 1e-300 * ratio[found])  # a step so small that tests stay as they are
         gap[place] = kept
     return found
 
 
-@lean
+@no_refcount
 def many_long_tests(
-    columns: UnitColumns, tile: TileState, slope: float, work: TileScratch, repeats: int
+    tile: TileState,
+    entries: Floats,
+    lengths: Floats,
+    slope: float,
+    work: TileScratch,
+    order: Integers,
+    repeats: int,
 ) -> int:
     """Find the entering item by long steps, past those that flip on the way."""
+    row, ratio = work.row, work.ratio
     passed = 0
     for _ in range(repeats):
-        ratios(columns, tile, 0, 1.0, work)
-        passed = long_ratio_test(columns, work, slope, 0.0)
+        for j in range(row.shape[0]):
+            row[j] = entries[j]
+        find_ratios(row, tile.gap, tile.side, 1.0, 1e-9, ratio)
+        passed = long_ratio_test(row, ratio, work.bits, lengths, order, slope, 0.0)
     return passed
 
 
-@lean
+@no_refcount
 def many_pivots(
     columns: UnitColumns, tile: TileState, p: int, item: int, work: TileScratch, repeats: int
 ) -> None:
     """Let an item enter and leave again."""
+    _, dense, indptr, indices, data, _, _ = columns
     other = tile.basis[p]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        tableau_column(columns, tile.T, entering, work.column)
-        pivot(tile, p, entering, work)
+        tableau_column(dense, indptr, indices, data, tile.T, entering, work.column)
+        pivot(tile.T, tile.v, p, work.column, work.nonzero)
 
 
-@lean
+@no_refcount
 def many_breaks(tile: TileState, repeats: int) -> float:
     """Find the next facet and go there, a hair at a time."""
     u, v = tile.u, tile.v
     total = 0.0
     for _ in range(repeats):
-        length, p = next_break(tile)
+        length, p = next_break(u, v, tile.reach)
         total += length + p
         for k in range(u.shape[0]):
             u[k] += 1e-300 * length * v[k]
     return total
 
 
-@lean
-def many_copies(tile: TileState, to: TileState, repeats: int) -> None:
+@no_refcount
+def many_copies(tiles: TileState, repeats: int) -> None:
     """Copy a tile, forth and back."""
-    for k in range(repeats):
-        if k % 2 == 0:
-            copy_basis(tile, to)
-            copy_bounds(tile, to)
-        else:
-            copy_basis(to, tile)
-            copy_bounds(to, tile)
+    basis, T, u, v, reach, gap, side, age = tiles
+    for _ in range(repeats // 2):
+        copy_basis(basis, T, u, v, reach, age, HOME, WALKER)
+        copy_bounds(gap, side, HOME, WALKER)
+        copy_basis(basis, T, u, v, reach, age, WALKER, HOME)
+        copy_bounds(gap, side, WALKER, HOME)
 
 
-@lean
+@no_refcount
 def many_prices(
-    columns: UnitColumns, tile: TileState, c: Floats, work: TileScratch, repeats: int
+    rng: np.random.Generator,
+    columns: UnitColumns,
+    tiles: TileState,
+    c: Floats,
+    work: TileScratch,
+    repeats: int,
 ) -> None:
-    """Compute reduced costs for a new tiling."""
+    """Draw a new tiling and compute its reduced costs."""
     for _ in range(repeats):
-        price(columns, tile, c, work)
-        c[0] += 1e-300 * tile.gap[0]
+        draw_tiling(rng, columns, tiles, c, work)
 
 
-@lean
+@no_refcount
 def many_exchanges(
-    items: ExchangeItems, basis: BasisState, s: int, item: int, work: ExchangeScratch, repeats: int
+    columns: UnitColumns,
+    whole: bool,
+    basis: BasisState,
+    s: int,
+    item: int,
+    work: ExchangeScratch,
+    counts: Integers,
+    repeats: int,
 ) -> None:
     """Let an item take a place of the tableau and give it back."""
     other = basis.inside[s]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        entering_column(items, basis.tableau, entering, work.column)
-        replace_item(basis.tableau, s, work.column, -1, work.touched)
+        basis.age[0] = 0  # no pivot counts as too small
+        enter(columns, whole, basis, s, entering, work, counts)
 
 
-@lean
+@no_refcount
 def many_entering(
     rng: np.random.Generator,
-    items: ExchangeItems,
+    columns: UnitColumns,
+    alias: Floats,
+    whole: bool,
     basis: BasisState,
     work: ExchangeScratch,
     repeats: int,
@@ -173,7 +195,13 @@ def many_entering(
     total = 0
     for k in range(repeats):
         s = k % basis.inside.shape[0]
-        total += draw_entering(rng, rng.random(), 2.0, items, basis, s, work)
+        t = -1
+        if alias.shape[0] > 0:
+            t = propose_entering(rng, 2.0, columns, alias, basis.place, basis.tableau, s)
+        if t < 0:
+            entering_weights(2.0, columns, whole, basis, s, work)
+            t = pick(rng.random(), work.weights, work.sums)
+        total += t
     return total
 
 
@@ -216,23 +244,24 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     r, n = target.r, target.n
     tile, work = bare_tile(unit, any_basis(unit)), tile_scratch(r, n)
     weights = rng.standard_normal(r)
-    sparse = unit.by_column.dense.shape[0] == 0
+    sparse = unit.dense.shape[0] == 0
     outside = np.setdiff1d(np.arange(n), tile.basis)
     columns = tile.T @ basis_matrix(unit, np.arange(n))
     p, k = np.unravel_index(np.argmax(abs(columns[:, outside])), (r, outside.size))
     item = int(outside[k])
     # Entries of T e_item that are not zero, for the item and, on its way out, the other one.
     touched = float(np.count_nonzero(abs(columns[:, item]) > 1e-12))
-    entries = len(unit.by_column.data) / n if sparse else float(r)
+    entries = len(unit.data) / (2 * n) if sparse else float(r)
     column = Count(2 * r * entries, NUMBER * r * entries)
     change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
-    # One row makes the product a single pass, and leaves the ratio test by itself.
-    one = unit_columns(rng.standard_normal((1, n)), None)
     single, room = empty_tile(1, n), tile_scratch(1, n)
-    single.T[:] = 1.0
     single.gap[:] = rng.random(n)
     single.side[:] = rng.choice([-1.0, 1.0], n)
+    entries = rng.standard_normal(n)
+    entries /= np.abs(entries)
     other, other_room = copy_of(single), tile_scratch(1, n)
+    tiles = empty_tile(r, n, 2)
+    put_tile(tiles, HOME, tile)
     point = copy_of(tile)
     point.u[:] = point.reach * rng.random(r)
     point.v[:] = rng.standard_normal(r)
@@ -244,9 +273,11 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             partial(many_rows, unit, weights, work),
             Count(2 * r * n, NUMBER * r * n, NUMBER * n, 0.0, NUMBER * (r * n + n)),
         ),
-        "ratio test": Kernel(partial(many_ratio_tests, one, single, room), test),
+        "ratio test": Kernel(partial(many_ratio_tests, single, entries, room), test),
         "long-step ratio test": Kernel(
-            partial(many_long_tests, one, other, slope, other_room),
+            partial(
+                many_long_tests, other, entries, np.ones(n), slope, other_room, order_scratch(n)
+            ),
             Count(4 * n, NUMBER * 6 * n, NUMBER * 3 * n, n, NUMBER * 6 * n),
         ),
         "column and pivot": Kernel(
@@ -258,11 +289,11 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(4 * r, NUMBER * 3 * r, NUMBER * r, r, NUMBER * 3 * r),
         ),
         "copy of a tile": Kernel(
-            partial(many_copies, copy_of(tile), copy_of(tile)),
+            partial(many_copies, tiles),
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, unit, copy_of(tile), rng.standard_normal(n), tile_scratch(r, n)),
+            partial(many_prices, rng, unit, tiles, rng.standard_normal(n), tile_scratch(r, n)),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),
@@ -279,10 +310,11 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
     sampler = Exchange().prepare(target)
     state = sampler.start(np.random.default_rng(SEED), None)
     basis = BasisState(*(state[name] for name in BasisState._fields))
-    work = exchange_scratch(sampler.items)
+    work = exchange_scratch(target.r, sampler.columns.lengths.size)
+    work.ordered[:] = np.sort(basis.inside)
     r, width = basis.tableau.shape
-    kept = sampler.items.whole
-    D = basis_matrix(sampler.items.columns, np.arange(target.n))
+    kept = sampler.whole
+    D = basis_matrix(sampler.columns, np.arange(target.n))
     T = basis.tableau if not kept else np.linalg.inv(D[:, basis.inside])
     columns = T @ D[:, basis.outside]
     s, k = np.unravel_index(np.argmax(abs(columns)), columns.shape)
@@ -294,12 +326,22 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
     else:  # about r proposals, a dot product each
         draw = Count(2.0 * r * r, NUMBER * 2 * r * r, 0.0, 0.0, NUMBER * r * target.n)
     rng = np.random.default_rng(SEED)
-    room = exchange_scratch(sampler.items)
+    room = exchange_scratch(target.r, sampler.columns.lengths.size)
+    shared = (sampler.columns, sampler.alias, kept)
     still = BasisState(*(array.copy() for array in basis))
     return {
-        "entering item": Kernel(partial(many_entering, rng, sampler.items, still, room), draw),
+        "entering item": Kernel(partial(many_entering, rng, *shared, still, room), draw),
         "tableau pivot": Kernel(
-            partial(many_exchanges, sampler.items, basis, int(s), int(basis.outside[k]), work),
+            partial(
+                many_exchanges,
+                sampler.columns,
+                kept,
+                basis,
+                int(s),
+                int(basis.outside[k]),
+                work,
+                np.zeros(len(sampler.counters), np.int64),
+            ),
             column + Count(2 * size, NUMBER * size, NUMBER * size, 0.0, NUMBER * r * width),
         ),
     }

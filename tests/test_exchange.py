@@ -2,6 +2,7 @@ import dataclasses
 import pickle
 
 import networkx as nx
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +10,7 @@ from cases import extreme_matrices, graphs, matrices, targets, volume_targets
 from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exact_law
 
 from zonodpp import Exchange, ProjectionDPP, VolumeSampling, sample
-from zonodpp.basis.columns import basis_matrix
+from zonodpp.basis.columns import basis_matrix, tableau_entry
 from zonodpp.linalg.columns import refreeze
 from zonodpp.samplers import exchange, exchange_walk
 from zonodpp.samplers.exchange import RULES
@@ -42,13 +43,22 @@ def run(sampler, draws, thin, seed=0):
     return subsets
 
 
+@numba.njit
+def acceptance(rule, power, columns, basis, s, t):
+    """The probability to accept item t in place s, by the compiled parts of the walk."""
+    _, dense, indptr, indices, data, lengths, _ = columns
+    volume = abs(tableau_entry(dense, indptr, indices, data, basis.tableau, s, t))
+    ratio = volume * lengths[t] / lengths[basis.inside[s]]
+    return exchange_walk.acceptance(rule, exchange_walk.raised(ratio, power))
+
+
 def transition_matrix(target, rule):
     """All bases, their probabilities, and the transitions of the rule by its compiled parts."""
     bases, law = enumerate_law(target)
     bases, law = bases[law > 0], law[law > 0]
     index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
     sampler = Exchange(rule).prepare(target)
-    scratch = exchange_scratch(sampler.items)
+    scratch = exchange_scratch(target.r, sampler.columns.lengths.size)
     P = np.zeros((len(bases), len(bases)))
     for k, start in enumerate(bases):
         state = sampler.start(None, start)
@@ -56,17 +66,15 @@ def transition_matrix(target, rule):
         for s, leaving in enumerate(basis.inside):
             moves = np.zeros(target.n)
             if rule == "heat-bath":
-                total = exchange_walk.heat_bath_weights(
-                    target.power, sampler.items, basis, s, scratch
+                exchange_walk.entering_weights(
+                    target.power, sampler.columns, sampler.whole, basis, s, scratch
                 )
-                moves[:] = scratch.weights[: target.n] / total
+                moves[:] = scratch.weights[: target.n] / scratch.weights.sum()
             else:
                 code = RULES.index(rule)
                 for t in basis.outside:
-                    ratio = exchange_walk.probability_ratio(
-                        target.power, sampler.items, basis, s, t
-                    )
-                    moves[t] = exchange_walk.acceptance(code, ratio) / len(basis.outside)
+                    chance = acceptance(code, target.power, sampler.columns, basis, s, t)
+                    moves[t] = chance / len(basis.outside)
                 moves *= 0.5 if code == BARKER else 1.0
             moves[leaving] = 0.0
             for t in np.flatnonzero(moves):
@@ -93,7 +101,7 @@ def test_draws_follow_the_law(name, rule):
 @pytest.mark.parametrize("power", [1.0, 2.0, 3.0])
 def test_proposals_follow_the_law(power):
     target = many_items(power)
-    assert len(Exchange().prepare(target).items.alias)
+    assert len(Exchange().prepare(target).alias)
     assert_law(sample(target, 5000, method="exchange", thin=20, rng=2).subsets, target)
 
 
@@ -102,7 +110,7 @@ def test_giving_up_on_proposals_is_exact(monkeypatch):
     treat_as("large", monkeypatch)
     weights = np.array([1e12, 1.0, 2.0, 1.0, 3.0, 1.0])
     target = ProjectionDPP(np.random.default_rng(3).normal(size=(2, 6)), weights=weights)
-    assert len(Exchange().prepare(target).items.alias)
+    assert len(Exchange().prepare(target).alias)
     assert_law(sample(target, 5000, method="exchange", thin=20, rng=0).subsets, target)
 
 
@@ -147,12 +155,12 @@ def treat_as(size, monkeypatch):
 def test_small_and_large_problems_have_the_same_transitions(name, power, monkeypatch):
     target = volume_targets(power)[name]
     treat_as("small", monkeypatch)
-    assert Exchange().prepare(target).items.whole
+    assert Exchange().prepare(target).whole
     _, _, whole = transition_matrix(target, "heat-bath")
     treat_as("large", monkeypatch)
-    items = Exchange().prepare(target).items
-    assert not items.whole
-    assert name == "sparse" or items.alias.size
+    sampler = Exchange().prepare(target)
+    assert not sampler.whole
+    assert name == "sparse" or sampler.alias.size
     np.testing.assert_allclose(transition_matrix(target, "heat-bath")[2], whole, atol=1e-13)
 
 
@@ -210,7 +218,7 @@ def test_no_acceptance_step_is_rejected():
 @pytest.mark.parametrize("name", ["weighted", "many items", "graph wheel"])
 def test_cutting_into_blocks_changes_nothing(name, rule):
     target = many_items(2.0) if name == "many items" else targets()[name]
-    sampler = Exchange(rule).prepare(target, [[0, 1], [2]])
+    sampler = dataclasses.replace(Exchange(rule).prepare(target, [[0, 1], [2]]), oldest=100)
     whole, pieces = [np.empty((600, target.r), np.int32) for _ in range(2)]
     tracked, parts = [np.zeros((600, 2)) for _ in range(2)]
     rng = np.random.default_rng(7)
@@ -251,7 +259,7 @@ def test_sparse_and_dense_agree(rule, power):
     weights = np.random.default_rng(0).random(9)
     sparse = VolumeSampling(sp.csc_array(A), power=power, weights=weights)
     dense = VolumeSampling(A.toarray(), power=power, weights=weights)
-    assert len(Exchange(rule).prepare(sparse).items.columns.by_column.dense) == 0
+    assert len(Exchange(rule).prepare(sparse).columns.dense) == 0
     for one, other in zip(
         transition_matrix(sparse, rule), transition_matrix(dense, rule), strict=True
     ):
@@ -270,12 +278,12 @@ def test_long_chain_does_not_drift(rule):
         order = state["place"][fresh["inside"]]
         assert np.abs(state["tableau"][order] - fresh["tableau"]).max() <= bound
         if rule != "heat-bath":  # the tableau is T
-            E_B = basis_matrix(sampler.items.columns, state["inside"])
+            E_B = basis_matrix(sampler.columns, state["inside"])
             error = state["tableau"] @ E_B - np.eye(target.r)
             assert np.abs(error).max() <= bound
         steps, accepted, refactorisations, drifts, tiny = state["counts"]
         assert steps == 1_000_000
-        assert refactorisations == accepted // (exchange_walk.REFRESH * target.r)
+        assert refactorisations == accepted // sampler.oldest
         assert drifts == tiny == 0
 
 

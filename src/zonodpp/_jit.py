@@ -72,28 +72,38 @@ def _warn_once(problem: str) -> None:
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile to machine code that releases the GIL and is cached on disk."""
-    return _compile(function, cache=True)
+    return _compile(function, cache=True, no_cfunc_wrapper=True)
 
 
-def lean(function: Callable[..., Any]) -> Callable[..., Any]:
+def no_refcount(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile, like `jit`, a kernel that allocates nothing, and so needs no reference counts.
 
     Taking an array out of a tuple then costs nothing; with counts it takes longer than a pivot.
     """
-    return _compile(function, cache=True, _nrt=False)
+    return _compile(function, cache=True, no_cfunc_wrapper=True, _nrt=False)
 
 
-def spliced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Paste a part of a lean kernel that has one call site into it, before anything is compiled.
+def inline_source(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Paste a part of a kernel into its one caller, before anything is compiled.
 
-    Cheaper to compile than `inlined`, which compiles the part by itself first.
+    For parts that take tuples of arrays, which are slow to pass. Numba copies the whole caller for
+    each such part, so there should be few of them.
     """
     return _compile(function, inline="always", _nrt=False)
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a part of a lean kernel into its callers: tuples of arrays are dear to pass."""
-    return _compile(function, forceinline=True, _nrt=False)
+def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a part of kernels that takes a few plain arrays; LLVM inlines its machine code.
+
+    Numba types and lowers it once, however many calls there are. Python cannot call it.
+    """
+    return _compile(
+        function,
+        forceinline=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        _nrt=False,
+    )
 
 
 class _Notice(event.Listener):  # type: ignore[misc]

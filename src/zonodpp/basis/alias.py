@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import inlined, lean
+from zonodpp._jit import forceinline, no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.columns import frozen
 
 
-@inlined
+@forceinline
 def draw_alias(rng: np.random.Generator, table: Floats) -> int:
     """Draw an item by one uniform number: its cell, and the place in the cell."""
     n: int = table.shape[0]
@@ -36,7 +36,7 @@ def alias_tables(weights: Floats, indptr: Integers) -> tuple[Floats, Integers]:
     return share, other
 
 
-@lean
+@no_refcount
 def fill_tables(
     weights: Floats,
     indptr: Integers,

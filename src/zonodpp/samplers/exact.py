@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import VECTOR, lean, spliced
+from zonodpp._jit import VECTOR, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
@@ -180,7 +180,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
     )
 
 
-@spliced
+@inline_source
 def propose(
     uniforms: Floats, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
 ) -> None:
@@ -203,7 +203,7 @@ def propose(
         levels[b] = uniforms[BATCH + b] * lengths[pending[b]]
 
 
-@spliced
+@inline_source
 def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None:
     """Copy the columns of pending items; plain loops, for assignment of slices would wait."""
     for b in range(first, BATCH):
@@ -212,7 +212,7 @@ def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None
             fetched[b, i] = dense[item, i]
 
 
-@lean
+@no_refcount
 def draw_by_rejection(
     uniforms: Floats,
     columns: Columns,

@@ -31,8 +31,14 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
-from zonodpp.basis.columns import keep_columns, matrix_of, pad_columns, unit_vectors
-from zonodpp.basis.inverse import inverse_scratch, invert
+from zonodpp.basis.columns import (
+    UnitColumns,
+    basis_matrix,
+    keep_columns,
+    matrix_of,
+    unit_vectors,
+)
+from zonodpp.basis.inverse import has_drifted, independent_items, inverse_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, largest_entries
@@ -40,10 +46,10 @@ from zonodpp.samplers import Sampler, Sets, State
 from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.exchange_walk import (
     COUNTERS,
-    SMALL,
+    DRIFTS,
+    REFACTORISATIONS,
     ZERO,
     BasisState,
-    ExchangeItems,
     aligned,
     exchange_scratch,
     walk,
@@ -58,6 +64,9 @@ RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKE
 PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
 POWERS = 2  # the same where powers take a call for each item
 SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
+# Updates after which the tableau is computed anew: so many that this, which takes some 0.3 ms in
+# small problems and as long as r updates in large ones, takes no notable time.
+OLDEST, OLDEST_PER_ITEM = 500_000, 50
 WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
 
 
@@ -101,10 +110,17 @@ class Exchange:
         factors = factors / factors.max()
         whole = self.rule == "heat-bath" and _is_small(target, sparse)
         proposes = self.rule == "heat-bath" and not whole and not sparse
-        columns = pad_columns(keep_columns(D, factors, by_rows=whole or sparse), WIDTH)
-        alias = alias_table(factors**p) if proposes else np.empty((0, 2))
-        items = ExchangeItems(columns, frozen(alias), whole)
-        return ExchangeWalk(self.rule, p, n, r, items, SetTracker.of(None, n))
+        return ExchangeWalk(
+            rule=self.rule,
+            power=p,
+            n=n,
+            r=r,
+            columns=keep_columns(D, factors, by_rows=False, multiple=WIDTH),
+            alias=frozen(alias_table(factors**p) if proposes else np.empty((0, 2))),
+            whole=whole,
+            oldest=max(OLDEST // r, OLDEST_PER_ITEM * r),
+            tracker=SetTracker.of(None, n),
+        )
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,10 @@ class ExchangeWalk:
     power: float
     n: int
     r: int
-    items: ExchangeItems
+    columns: UnitColumns
+    alias: Floats  # (n, 2) the table from which items are proposed, or (0, 2)
+    whole: bool  # whether the tableau is all of T D, not T alone
+    oldest: int  # updates after which the tableau is computed anew
     tracker: SetTracker
     counters: tuple[str, ...] = COUNTERS
     independent: bool = False
@@ -127,16 +146,13 @@ class ExchangeWalk:
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
-        inside, T = self._initial_basis(rng) if init is None else self._given_basis(init)
+        inside = self._initial_basis(rng) if init is None else self._given_basis(init)
         outside = np.setdiff1d(np.arange(self.n), inside)
         place = np.empty(self.n, np.int64)
         place[inside] = np.arange(self.r)
         place[outside] = -1 - np.arange(self.n - self.r)
-        tableau = T
-        if self.items.whole:
-            tableau = aligned((self.r, self.items.columns.lengths.size))
-            tableau[:] = T @ matrix_of(self.items.columns)
-            tableau[:, inside] = np.eye(self.r)
+        tableau = aligned((self.r, self.columns.lengths.size if self.whole else self.r))
+        tableau[:] = self._tableau(inside)
         basis = BasisState(inside, outside, place, tableau, np.zeros(1, np.int64))
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
@@ -145,11 +161,50 @@ class ExchangeWalk:
     ) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         basis = BasisState(*(state[name] for name in BasisState._fields))
-        scratch = exchange_scratch(self.items)
+        scratch = exchange_scratch(self.r, self.columns.lengths.size)
         scratch.ordered[:] = np.sort(basis.inside)
-        how = RULES.index(self.rule), self.power, self.items
-        sets = self.tracker.starts, self.tracker.items
-        walk(rng, *how, basis, scratch, *sets, subsets, tracked, thin, state["counts"])
+        progress = np.array([0, 0, 0, -1])
+        while not walk(
+            rng,
+            RULES.index(self.rule),
+            self.power,
+            self.columns,
+            self.alias,
+            self.whole,
+            self.oldest,
+            basis,
+            scratch,
+            self.tracker.starts,
+            self.tracker.items,
+            subsets,
+            tracked,
+            thin,
+            progress,
+            state["counts"],
+        ):
+            self._renew(state)
+
+    def _renew(self, state: State) -> None:
+        """Compute the tableau anew from the basis, and count whether it had drifted."""
+        counts = state["counts"]
+        counts[REFACTORISATIONS] += 1
+        state["age"][0] = 0
+        try:
+            tableau = self._tableau(state["inside"])
+        except ArithmeticError:
+            counts[DRIFTS] += 1
+            return
+        counts[DRIFTS] += has_drifted(state["tableau"], tableau)
+        state["tableau"][:] = tableau
+
+    def _tableau(self, inside: Integers) -> Floats:
+        """Return T, or all of T D, whose columns of the basis are unit vectors."""
+        T = inverse_of(self.columns, inside)
+        if not self.whole:
+            return T
+        tableau: Floats = T @ matrix_of(self.columns)
+        tableau[:, inside] = np.eye(self.r)
+        return tableau
 
     def check(self, state: State) -> None:
         """Check that the basis and the places of all items agree."""
@@ -160,40 +215,30 @@ class ExchangeWalk:
         if not (fits and np.array_equal(place[outside], -1 - np.arange(self.n - self.r))):
             raise ValueError("the places of the items do not agree with the basis")
 
-    def _given_basis(self, init: ArrayLike) -> tuple[Integers, Floats]:
+    def _given_basis(self, init: ArrayLike) -> Integers:
         """Check that init holds r items of positive weight with independent columns."""
         hint = "pass a basis, such as a row of earlier subsets, or leave init out"
         given = as_items(init, self.n, "init")
         if given.shape != (self.r,):
             raise ValueError(f"init must hold r = {self.r} items, got shape {given.shape}; {hint}")
-        never = given[self.items.columns.lengths[given] == 0].tolist()
+        never = given[self.columns.lengths[given] == 0].tolist()
         if never:
             raise ValueError(f"init holds items {never}, whose weight or column is zero; {hint}")
-        inside, T, placed = self._choose(given, ZERO)
-        if placed < self.r:
+        rank = np.linalg.matrix_rank(basis_matrix(self.columns, given), tol=ZERO)
+        if rank < self.r:
             raise ValueError(
-                f"init = {given.tolist()} is not a basis: its {self.r} columns have rank {placed}; "
+                f"init = {given.tolist()} is not a basis: its {self.r} columns have rank {rank}; "
                 + hint
             )
-        return inside, T
+        return given
 
-    def _initial_basis(self, rng: np.random.Generator) -> tuple[Integers, Floats]:
-        """Choose the first independent items in a random order, heavy items first on average."""
-        factors = self.items.columns.lengths[: self.n]
+    def _initial_basis(self, rng: np.random.Generator) -> Integers:
+        """Choose independent items among the first of a random order, heavy items first."""
+        factors = self.columns.lengths[: self.n]
         usable = np.flatnonzero(factors)
         keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
         order = usable[np.argsort(-keys)]
-        for least in (SMALL, ZERO):
-            inside, T, placed = self._choose(order, least)
-            if placed == self.r:
-                return inside, T
-        raise ArithmeticError("A is too close to singular to find a basis; pass one as init")
-
-    def _choose(self, candidates: Integers, least: float) -> tuple[Integers, Floats, int]:
-        """Return the first independent items among candidates, T, and how many there are."""
-        scratch = inverse_scratch(self.r)
-        placed, _ = invert(self.items.columns, candidates, least, scratch)
-        return candidates[scratch.owner], scratch.matrix, placed
+        return independent_items(self.columns, order)
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:

@@ -8,7 +8,7 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,25 +16,46 @@ from numpy.typing import ArrayLike
 from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_flag, as_items, as_positive, one_of, spawn
-from zonodpp.basis.columns import UnitColumns, matrix_of, pad_columns
+from zonodpp.basis.columns import UnitColumns, matrix_of
+from zonodpp.basis.inverse import has_drifted, inverse_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets, State
 from zonodpp.samplers.dilation import chain_on_bases
-from zonodpp.samplers.lines import COUNTERS, HUGE, LOST_TILES, TILES, Rule, Watch, Work
+from zonodpp.samplers.jump_line import run_by_long_steps
+from zonodpp.samplers.lines import (
+    COUNTERS,
+    DONE,
+    DRIFTS,
+    HALF,
+    HOME,
+    HUGE,
+    LOST,
+    LOST_TILES,
+    OLD_HOME,
+    REFACTORISATIONS,
+    TILES,
+    WALKER,
+    Line,
+    Rule,
+    TrackedSets,
+    new_line,
+)
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.samplers.walk_line import TALLY, run_by_walk
+from zonodpp.samplers.walk_line import run_by_walk
 from zonodpp.tiles.chord import Ellipsoid
 from zonodpp.tiles.costs import as_costs, unit_costs
 from zonodpp.tiles.frame import Frame, frame_of
-from zonodpp.tiles.long_step import FEASIBLE
+from zonodpp.tiles.long_step import FEASIBLE, order_scratch
 from zonodpp.tiles.pivots import TileState, empty_tile, tile_scratch
 from zonodpp.tiles.start import (
     any_basis,
     bare_tile,
     checked_basis,
     find_tile,
+    put_tile,
     tile_from_basis,
+    tile_with_point,
 )
 
 if TYPE_CHECKING:
@@ -148,7 +169,7 @@ class HitAndRun:
         s = np.sqrt(q) if self.base_measure == "sqrt" else q
         frame = _frame(target, s, self.base_measure)
         costs = None if self.c is None else unit_costs(as_costs(self.c, target.n), frame.columns)
-        columns = pad_columns(frame.columns, VECTOR)
+        columns = frame.columns
         factor, unit = _direction_factor(frame, self._chosen("directions"))
         mass, level = _masses(columns, q, s, target.power)
         rule = Rule(
@@ -225,37 +246,63 @@ class ZonotopeWalk:
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Make thin * len(subsets) steps."""
-        r, n, sets = len(self.rule.factor), self.columns.lengths.size, self.tracker.size
-        watched = np.zeros(n, np.bool_)
-        watched[self.tracker.items] = True
-        work = Work(
-            tile=TileState(*(state[name] for name in TILE_FIELDS)),
-            walker=empty_tile(r, n),
-            chosen=empty_tile(r, n),
-            scratch=tile_scratch(r, n),
-            x=state["x"],
-            c=state["c"],
-            d=np.empty(r),
-            along=np.empty(r),
-            z=np.empty(r),
-            inside=np.empty(sets, np.bool_),
-            before=np.empty(sets, np.bool_),
-            share=np.empty(sets),
-            tally=np.empty(TALLY),
-        )
-        watch = Watch(self.tracker.starts, self.tracker.items, watched)
-        progress = np.zeros(2, np.int64)
-        draws = (watch, work, subsets, tracked, progress, thin, state["counts"])
-        while True:
+        r, n = len(self.rule.factor), self.columns.lengths.size
+        in_sets = np.zeros(n, np.bool_)
+        in_sets[self.tracker.items] = True
+        sets = TrackedSets(self.tracker.starts, self.tracker.items, in_sets)
+        tiles = empty_tile(r, n, 3)
+        line = new_line(state["x"], state["c"], self.tracker.size)
+        scratch, counts = tile_scratch(r, n), state["counts"]
+        put_tile(tiles, HOME, TileState(*(state[name] for name in TILE_FIELDS)))
+        progress = np.zeros(4, np.int64)
+        draws = (tiles, line, scratch, subsets, tracked, progress, thin, counts)
+        status = LOST
+        while status != DONE:
             if self.rule.long_steps:
-                from zonodpp.samplers.jump_line import run_by_long_steps  # where it is needed
-
-                done = run_by_long_steps(rng, self.columns, self.rule, self.ellipsoid, *draws)
+                more = (self.ellipsoid, sets, order_scratch(n), np.empty((4, r)))
+                status = run_by_long_steps(rng, self.columns, self.rule, *more, *draws)
             else:
-                done = run_by_walk(rng, self.columns, self.rule, *draws)
-            if done:
-                return
-            self._mend(state)
+                status = run_by_walk(rng, self.columns, self.rule, sets, *draws)
+            if status == LOST or (status == OLD_HOME and not self._renew_home(tiles, line, counts)):
+                self._find_home(tiles, line, counts)
+                progress[HALF:] = 0
+            elif status != DONE and status != OLD_HOME:
+                self._renew(tiles, WALKER, line.along, counts)
+        subsets.sort(axis=1)
+        for name in TILE_FIELDS:
+            state[name][...] = getattr(tiles, name)[HOME]
+
+    def _renew(self, tiles: TileState, which: SupportsIndex, d: Floats, counts: Integers) -> None:
+        """Compute T and the speeds anew from the basis; count whether T had drifted."""
+        counts[REFACTORISATIONS] += 1
+        tiles.age[which] = 0
+        try:
+            T = inverse_of(self.columns, tiles.basis[which])
+        except ArithmeticError:
+            counts[DRIFTS] += 1
+            return
+        counts[DRIFTS] += has_drifted(tiles.T[which], T)
+        tiles.T[which] = T
+        tiles.v[which] = T @ d
+
+    def _renew_home(self, tiles: TileState, line: Line, counts: Integers) -> bool:
+        """Compute everything anew from the basis and the point; False if the tile was lost."""
+        self._renew(tiles, HOME, line.d, counts)
+        if self.rule.fresh:
+            return True
+        tile = tile_with_point(self.columns, tiles.basis[HOME], line.c, line.x)
+        put_tile(tiles, HOME, tile)
+        return bool(max(-tile.u.min(), (tile.u - tile.reach).max()) <= 100.0 * self.rule.tolerance)
+
+    def _find_home(self, tiles: TileState, line: Line, counts: Integers) -> None:
+        """Find the tile of the point again, and count that it was lost."""
+        counts[LOST_TILES] += 1
+        basis = tiles.basis[HOME].copy()
+        if self.rule.fresh:  # there is no point to find
+            tile = tile_from_basis(self.columns, basis, line.c)
+        else:
+            tile = find_tile(self.columns, line.x, line.c, basis)
+        put_tile(tiles, HOME, tile)
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""
@@ -266,22 +313,11 @@ class ZonotopeWalk:
         if not np.isin(state["side"], (-1.0, 0.0, 1.0)).all() or (state["gap"] < 0).any():
             raise ValueError("the bounds of the items outside the basis are none")
 
-    def _mend(self, state: State) -> None:
-        """Find the tile of the point again, and count that it was lost."""
-        state["counts"][LOST_TILES] += 1
-        basis = state["basis"].copy()
-        if self.rule.fresh:  # there is no point to find
-            tile = tile_from_basis(self.columns, basis, state["c"])
-        else:
-            tile = find_tile(self.columns, state["x"], state["c"], basis)
-        for name in TILE_FIELDS:
-            state[name][...] = getattr(tile, name)
-
 
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
     """Return the zonotope of the columns s_j a_j, or raise an error that names the option."""
     try:
-        return frame_of(target.A, s)
+        return frame_of(target.A, s, multiple=VECTOR)
     except RankError as error:
         raise ValueError(
             f"with base_measure={base_measure!r} the columns of the zonotope differ so much in "

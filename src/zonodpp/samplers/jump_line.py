@@ -6,106 +6,112 @@ walking where a chord crosses very many tiles.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
 
-from zonodpp._jit import lean, spliced
-from zonodpp._types import Floats, Integers
+import numpy as np
+
+from zonodpp._jit import inline_source, no_refcount
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.samplers.lines import (
     ACCEPTED,
+    CHOSEN,
+    DONE,
+    DRAW,
+    HOME,
     HUGE,
+    LOST,
     MOVED,
-    STEPS,
+    OLD_HOME,
     TILES,
+    Line,
     Rule,
-    Watch,
-    Work,
+    TrackedSets,
+    copy_basis,
+    copy_bounds,
     draw_direction,
+    find_tracked,
     finish_step,
-    look,
-    refresh,
 )
 from zonodpp.tiles.chord import Ellipsoid, chord_ends
-from zonodpp.tiles.long_step import settle
-from zonodpp.tiles.pivots import REFRESH, copy_basis, copy_bounds, set_speed
+from zonodpp.tiles.long_step import NONE_FREE, settle
+from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, multiply
 
 
-@lean
+@no_refcount
 def run_by_long_steps(
     rng: np.random.Generator,
     columns: UnitColumns,
     rule: Rule,
     ellipsoid: Ellipsoid,
-    watch: Watch,
-    work: Work,
-    subsets: NDArray[np.int32],
+    sets: TrackedSets,
+    order: Integers,
+    space: Floats,
+    tiles: TileState,
+    line: Line,
+    scratch: TileScratch,
+    subsets: Subsets,
     tracked: Floats,
     progress: Integers,
     thin: int,
     counts: Integers,
-) -> bool:
+) -> int:
     """Do as `run_by_walk`, by long steps."""
-    tile = work.tile
-    while progress[0] < subsets.shape[0]:
-        while progress[1] < thin:
-            if tile.age[0] >= REFRESH and not refresh(columns, rule, work, counts):
-                return False
-            draw_direction(rng, rule.factor, work.z, work.d)
-            set_speed(tile, work.d)
-            look(watch, tile, work.before)
-            if not step_long(rng, columns, rule, ellipsoid, watch, work, counts):
-                return False
-            counts[STEPS] += 1
-            finish_step(work, subsets, tracked, progress, thin)
-        progress[0] += 1
-        progress[1] = 0
-    return True
-
-
-@spliced
-def step_long(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    ellipsoid: Ellipsoid,
-    watch: Watch,
-    work: Work,
-    counts: Integers,
-) -> bool:
-    """Make one step; False if the point's tile was lost."""
-    tile, chosen, share = work.tile, work.chosen, work.share
-    r, sets = tile.u.shape[0], share.shape[0]
-    copy_basis(tile, chosen)
-    low, high, pivots = chord_ends(
-        columns, ellipsoid, chosen, work.x, work.d, rule.tolerance, work.scratch
+    basis, T, u, v, reach, gap, side, age = tiles
+    chosen = TileState(
+        basis[CHOSEN],
+        T[CHOSEN],
+        u[CHOSEN],
+        v[CHOSEN],
+        reach[CHOSEN],
+        gap[CHOSEN],
+        side[CHOSEN],
+        age[CHOSEN],
     )
-    if pivots < 0:
-        return False
-    alpha = low + (high - low) * rng.random()
-    copy_basis(tile, chosen)
-    copy_bounds(tile, chosen)
-    for p in range(r):
-        chosen.u[p] += alpha * tile.v[p]
-    more, log_ratio = settle(columns, chosen, -1, rule.tolerance, work.scratch)
-    if more < 0:
-        return False
-    counts[TILES] += pivots + more
-    log_ratio *= rule.exponent
-    for p in range(r):
-        new, old = chosen.basis[p], tile.basis[p]
-        log_ratio += np.log(rule.mass[new]) - np.log(rule.mass[old])
-        log_ratio += np.log(HUGE) * (rule.level[new] - rule.level[old])
-    chance = np.exp(min(0.0, log_ratio))
-    look(watch, chosen, work.inside)
-    for s in range(sets):
-        share[s] = chance if work.inside[s] else 0.0
-        share[s] += 1.0 - chance if work.before[s] else 0.0
-    if rng.random() < chance:
-        counts[ACCEPTED] += 1
-        counts[MOVED] += 1 if more > 0 else 0
-        copy_basis(chosen, tile)
-        copy_bounds(chosen, tile)
-        for i in range(r):
-            work.x[i] += alpha * work.d[i]
-    return True
+    x, d = line.x, line.d
+    while progress[DRAW] < subsets.shape[0]:
+        if age[HOME, 0] >= OLDEST:
+            return OLD_HOME
+        draw_direction(rng, rule.factor, line.z, d)
+        multiply(T[HOME], d, v[HOME])
+        find_tracked(sets.starts, sets.items, side[HOME], line.before)
+        copy_basis(basis, T, u, v, reach, age, HOME, CHOSEN)
+        low, high, pivots = chord_ends(
+            columns, ellipsoid, chosen, x, d, rule.tolerance, scratch, order, space
+        )
+        if pivots < 0:
+            return LOST
+        alpha = low + (high - low) * rng.random()
+        copy_basis(basis, T, u, v, reach, age, HOME, CHOSEN)
+        copy_bounds(gap, side, HOME, CHOSEN)
+        for p in range(x.shape[0]):
+            u[CHOSEN, p] += alpha * v[HOME, p]
+        more, log_det = settle(columns, chosen, NONE_FREE, rule.tolerance, scratch, order)
+        if more < 0:
+            return LOST
+        counts[TILES] += pivots + more
+        chance = acceptance(rule, basis, log_det)
+        find_tracked(sets.starts, sets.items, side[CHOSEN], line.inside)
+        for s in range(line.share.shape[0]):
+            line.share[s] = chance if line.inside[s] else 0.0
+            line.share[s] += 1.0 - chance if line.before[s] else 0.0
+        if rng.random() < chance:
+            counts[ACCEPTED] += 1
+            counts[MOVED] += 1 if more > 0 else 0
+            copy_basis(basis, T, u, v, reach, age, CHOSEN, HOME)
+            copy_bounds(gap, side, CHOSEN, HOME)
+            for i in range(x.shape[0]):
+                x[i] += alpha * d[i]
+        finish_step(basis[HOME], line.share, subsets, tracked, progress, thin, counts)
+    return DONE
+
+
+@inline_source
+def acceptance(rule: Rule, basis: Integers, log_det: float) -> float:
+    """Return the chance to accept the chosen tile; log_det is by how much log |det E_B| rises."""
+    log_ratio = rule.exponent * log_det
+    for p in range(basis.shape[1]):
+        new, old = basis[CHOSEN, p], basis[HOME, p]
+        log_ratio += math.log(rule.mass[new]) - math.log(rule.mass[old])
+        log_ratio += math.log(HUGE) * (rule.level[new] - rule.level[old])
+    return math.exp(min(0.0, log_ratio))

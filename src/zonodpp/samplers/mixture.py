@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import lean, spliced
+from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.linalg.columns import columns_of, frozen
 from zonodpp.samplers import State, refuse_init
@@ -94,7 +94,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
     )
 
 
-@lean
+@no_refcount
 def choose(
     rng: np.random.Generator,
     sure: int,
@@ -127,7 +127,7 @@ def choose(
             return count
 
 
-@spliced
+@inline_source
 def propose(
     rng: np.random.Generator, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
 ) -> tuple[int, float]:
@@ -150,7 +150,7 @@ def propose(
     return item, length
 
 
-@lean
+@no_refcount
 def draw_by_rejection(
     rng: np.random.Generator,
     vectors: Floats,

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._jit import inlined, jit, spliced
+from zonodpp._jit import forceinline, inline_source, jit
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.linalg.columns import Columns
 
 
-@spliced
+@inline_source
 def outside(N: Floats, m: int, r: int, column: Floats, c: Floats) -> float:
     """Set c = N a for a dense column a of r entries and return |c|^2."""
     total = 0.0
@@ -30,7 +30,7 @@ def outside(N: Floats, m: int, r: int, column: Floats, c: Floats) -> float:
     return total
 
 
-@spliced
+@inline_source
 def outside_sparse(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
     """Set c = N a for a sparse column a and return |c|^2."""
     total = 0.0
@@ -43,7 +43,7 @@ def outside_sparse(N: Floats, m: int, columns: Columns, item: int, c: Floats) ->
     return total
 
 
-@inlined
+@forceinline
 def outside_item(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
     """Set c = N a for the column a of an item, dense or sparse, and return |c|^2."""
     total: float = 0.0
@@ -54,7 +54,7 @@ def outside_item(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> f
     return total
 
 
-@spliced
+@inline_source
 def reflect(N: Floats, m: int, r: int, c: Floats, length: float, row: Floats) -> None:
     """Turn the m rows of N, of r entries, so that the pick, c in their coordinates, is the last.
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import lean, spliced
+from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_tables
@@ -212,7 +212,7 @@ def _set_up(target: Target) -> TreeDraws:
     return TreeDraws("wilson", walk, frozen(weights), steps, SetTracker.of(None, target.n))
 
 
-@spliced
+@inline_source
 def step(
     rng: np.random.Generator, indptr: Indices, share: Floats, other: Indices, node: int
 ) -> int:
@@ -227,7 +227,7 @@ def step(
     return cell
 
 
-@spliced
+@inline_source
 def grow_by_wilson(
     rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> bool:
@@ -253,7 +253,7 @@ def grow_by_wilson(
     return True
 
 
-@spliced
+@inline_source
 def grow_by_aldous_broder(
     rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> bool:
@@ -283,7 +283,7 @@ def grow_by_aldous_broder(
     return True
 
 
-@lean
+@no_refcount
 def draw_trees(
     rng: np.random.Generator,
     wilson: bool,

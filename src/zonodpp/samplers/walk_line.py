@@ -8,41 +8,39 @@ test, which is Algorithm 4 of the paper.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonodpp._jit import inlined, lean, spliced
-from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import UnitColumns
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._types import Booleans, Floats, Integers, Subsets
+from zonodpp.basis.columns import UnitColumns, tableau_row
 from zonodpp.samplers.lines import (
     ACCEPTED,
+    BEGUN,
+    CHOSEN,
+    DONE,
+    DRAW,
+    HALF,
+    HOME,
     HUGE,
+    LOST,
     MOVED,
+    OLD_HOME,
+    OLD_WALKER,
     ROOT,
-    STEPS,
     TILES,
+    WALKER,
+    Line,
     Rule,
-    Watch,
-    Work,
-    draw_direction,
-    finish_step,
-    look,
-    refresh,
-    renew,
-)
-from zonodpp.tiles.pivots import (
-    REFRESH,
-    TileScratch,
-    TileState,
+    TrackedSets,
     copy_basis,
     copy_bounds,
-    cross,
-    next_break,
-    price,
-    set_speed,
+    draw_direction,
+    find_tracked,
+    finish_step,
 )
+from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, cross, multiply, next_break
 
 ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has gone astray
-# The entries of ``work.tally``: what has been seen on the line so far.
+# The entries of ``line.tally``: what has been seen on the line so far.
 (
     STAY,  # weight of the first tile
     OTHERS,  # weight of all other tiles
@@ -53,185 +51,261 @@ ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has go
     PICKED_RATIO,  # density of the picked tile over that of the first
     FIRST_AHEAD,  # length of the first tile's part of the line, ahead
     FIRST_BACK,  # and back
-) = range(9)
-TALLY = 9
+    AHEAD,  # length of the window's part ahead of the point
+    BACK,  # and back
+    GONE,  # where a half of the line is to go on: the length walked,
+    DENSITY,  # the density of the tile relative to the first, DENSITY * HUGE**LEVEL,
+    LEVEL,
+    VISITED,  # and the number of tiles
+) = range(15)
 
 
-@lean
+@no_refcount
 def run_by_walk(
     rng: np.random.Generator,
     columns: UnitColumns,
     rule: Rule,
-    watch: Watch,
-    work: Work,
-    subsets: NDArray[np.int32],
+    sets: TrackedSets,
+    tiles: TileState,
+    line: Line,
+    scratch: TileScratch,
+    subsets: Subsets,
     tracked: Floats,
     progress: Integers,
     thin: int,
     counts: Integers,
-) -> bool:
-    """Fill subsets with draws, thin steps apart; False if the point's tile was lost on the way.
+) -> int:
+    """Fill subsets with draws, thin steps apart.
 
-    ``progress`` holds the draw and the step in it to go on with, so that the caller can mend the
-    tile and call again.
+    Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
     """
-    tile = work.tile
-    while progress[0] < subsets.shape[0]:
-        while progress[1] < thin:
-            if tile.age[0] >= REFRESH and not refresh(columns, rule, work, counts):
-                return False
-            if rule.fresh:  # given B the point is uniform in its tile, whatever the costs are
-                draw_costs(rng, work.c)
-                price(columns, tile, work.c, work.scratch)
-                for p in range(tile.u.shape[0]):
-                    tile.u[p] = rng.random() * tile.reach[p]
-            draw_direction(rng, rule.factor, work.z, work.d)
-            set_speed(tile, work.d)
-            look(watch, tile, work.before)
-            if not walk_line(rng, columns, rule, watch, work, counts):
-                return False
-            finish_step(work, subsets, tracked, progress, thin)
-        progress[0] += 1
-        progress[1] = 0
-    return True
+    basis, T, u, v, reach, gap, side, age = tiles
+    walker = TileState(
+        basis[WALKER],
+        T[WALKER],
+        u[WALKER],
+        v[WALKER],
+        reach[WALKER],
+        gap[WALKER],
+        side[WALKER],
+        age[WALKER],
+    )
+    while progress[DRAW] < subsets.shape[0]:
+        if progress[HALF] == 0 and progress[BEGUN] == 0:
+            if age[HOME, 0] >= OLDEST:
+                return OLD_HOME
+            if rule.fresh:
+                draw_tiling(rng, columns, tiles, line.c, scratch)
+            draw_direction(rng, rule.factor, line.z, line.d)
+            multiply(T[HOME], line.d, v[HOME])
+            find_tracked(sets.starts, sets.items, side[HOME], line.before)
+            place_window(rng, rule.window, line.tally, line.share)
+        while progress[HALF] < 2:
+            forward = 1.0 - 2.0 * progress[HALF]
+            if progress[BEGUN] == 0:
+                copy_basis(basis, T, u, v, reach, age, HOME, WALKER)
+                copy_bounds(gap, side, HOME, WALKER)
+                begin_half(forward, line.d, walker.v, line.along, line.tally)
+                for s in range(line.inside.shape[0]):
+                    line.inside[s] = line.before[s]
+                progress[BEGUN] = 1
+            status: int = walk_half(rng, columns, rule, sets, tiles, walker, line, scratch, forward)
+            if status != DONE:
+                return status
+            counts[TILES] += int(line.tally[VISITED])
+            progress[BEGUN] = 0
+            progress[HALF] += 1
+        end_line(rng, rule, tiles, line, counts)
+        finish_step(basis[HOME], line.share, subsets, tracked, progress, thin, counts)
+    return DONE
 
 
-@spliced
-def draw_costs(rng: np.random.Generator, c: Floats) -> None:
-    """Draw new costs from one number of the generator, by the hash of SplitMix64.
+@inline_source
+def draw_tiling(
+    rng: np.random.Generator,
+    columns: UnitColumns,
+    tiles: TileState,
+    c: Floats,
+    scratch: TileScratch,
+) -> None:
+    """Draw new costs c and a new point: given B it is uniform in its tile, whatever the costs are.
 
-    The law holds for any costs that know nothing of the basis, so they may be cheap.
+    The law holds for any costs that know nothing of the basis, so they may be cheap: they come from
+    one number of the generator, by the hash of SplitMix64.
     """
-    seed = np.uint64(np.int64(rng.random() * 2.0**53))
+    draw_costs(rng.random(), c)
+    weights, row = scratch.weights, scratch.row
+    price_basis(tiles.basis, tiles.T, c, weights)
+    rows, _, indptr, indices, data, _, _ = columns
+    tableau_row(rows, indptr, indices, data, weights, row, scratch.nonzero)
+    set_bounds(c, row, tiles.basis, tiles.gap, tiles.side)
+    u, reach = tiles.u, tiles.reach
+    for p in range(u.shape[1]):
+        u[HOME, p] = rng.random() * reach[HOME, p]
+
+
+@forceinline
+def draw_costs(seed: float, c: Floats) -> None:
+    """Fill c with numbers that follow from a seed between 0 and 1, by the hash of SplitMix64."""
+    first = np.uint64(np.int64(seed * 2.0**53))
     for j in range(c.shape[0]):
-        z = seed + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         c[j] = np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11)))
 
 
-@spliced
-def walk_line(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    watch: Watch,
-    work: Work,
-    counts: Integers,
-) -> bool:
-    """Walk the window both ways from the point, pick a tile on the way, and go there.
+@forceinline
+def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> None:
+    """Set the multipliers c_B T of the home tile."""
+    for i in range(multipliers.shape[0]):
+        multipliers[i] = 0.0
+    for p in range(multipliers.shape[0]):
+        cost = c[basis[HOME, p]]
+        for i in range(multipliers.shape[0]):
+            multipliers[i] += cost * T[HOME, p, i]
 
-    False: the walk does not end, so the tile was lost.
-    """
-    for k in range(work.tally.shape[0]):
-        work.tally[k] = 0.0
-    for s in range(work.share.shape[0]):
-        work.share[s] = 0.0
-    ahead = rule.window
-    if ahead < np.inf:
+
+@forceinline
+def set_bounds(c: Floats, row: Floats, basis: Integers, gap: Floats, side: Floats) -> None:
+    """Set the bounds of the home tile from its reduced costs c - row."""
+    for j in range(row.shape[0]):
+        reduced = c[j] - row[j]
+        gap[HOME, j] = abs(reduced)
+        side[HOME, j] = 1.0 if reduced >= 0.0 else -1.0
+    for p in range(basis.shape[1]):
+        gap[HOME, basis[HOME, p]] = 0.0
+        side[HOME, basis[HOME, p]] = 0.0
+
+
+@forceinline
+def place_window(rng: np.random.Generator, window: float, tally: Floats, share: Floats) -> None:
+    """Place the window uniformly around the point, and set all sums to zero."""
+    for k in range(tally.shape[0]):
+        tally[k] = 0.0
+    for s in range(share.shape[0]):
+        share[s] = 0.0
+    ahead = window
+    if window < np.inf:
         ahead *= rng.random()
-    for half in range(2):
-        limit = ahead
-        if half == 1:
-            limit = rule.window - ahead if rule.window < np.inf else np.inf
-        tiles = walk_half(rng, columns, rule, watch, work, 1.0 - 2.0 * half, limit, counts)
-        if tiles > ENDLESS:
-            return False
-        counts[TILES] += tiles
-    counts[STEPS] += 1
-    go_to_pick(rng, rule, work, counts)
-    return True
+    tally[AHEAD] = ahead
+    tally[BACK] = window - ahead if window < np.inf else np.inf
 
 
-@spliced
+@forceinline
+def begin_half(forward: float, d: Floats, v: Floats, along: Floats, tally: Floats) -> None:
+    """Start from the point in one direction of the line."""
+    for p in range(v.shape[0]):
+        v[p] *= forward
+        along[p] = forward * d[p]
+    tally[GONE] = 0.0
+    tally[DENSITY] = 1.0
+    tally[LEVEL] = 0.0
+    tally[VISITED] = 0.0
+
+
+@inline_source
 def walk_half(
     rng: np.random.Generator,
     columns: UnitColumns,
     rule: Rule,
-    watch: Watch,
-    work: Work,
+    sets: TrackedSets,
+    tiles: TileState,
+    tile: TileState,
+    line: Line,
+    scratch: TileScratch,
     forward: float,
-    limit: float,
-    counts: Integers,
 ) -> int:
-    """Show every tile along forward * d, up to the limit or the boundary, to `weigh_tile`.
+    """Visit every tile along forward * d, up to the limit or the boundary, and perhaps pick it.
 
-    Returns the number of tiles. The density of a tile, relative to that of the first, is
-    density * HUGE**level.
+    The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
+    probability its weight over that of all seen, which next happens when their weight exceeds
+    (weight at the last pick) / U. So nothing is stored but the pick.
     """
-    tile, inside = work.walker, work.inside
-    u, v, basis = tile.u, tile.v, tile.basis
-    r = u.shape[0]
-    copy_basis(work.tile, tile)
-    copy_bounds(work.tile, tile)
-    for p in range(r):
-        v[p] *= forward
-        work.along[p] = forward * work.d[p]
-    for s in range(inside.shape[0]):
-        inside[s] = work.before[s]
-    density = 1.0
-    level = 0
-    gone = 0.0
-    tiles = 0
-    while tiles <= ENDLESS:
-        length, p = next_break(tile)
+    basis, T, u, v, reach, _, side, age = tile
+    tally = line.tally
+    limit = tally[AHEAD] if forward > 0.0 else tally[BACK]
+    gone, density = tally[GONE], tally[DENSITY]
+    level, visited = int(tally[LEVEL]), int(tally[VISITED])
+    status = LOST
+    while visited <= ENDLESS:
+        if age[0] >= OLDEST:
+            status = OLD_WALKER
+            break
+        length, p = next_break(u, v, reach)
         last = gone + length >= limit
         if last:
             length = limit - gone
-        weigh_tile(rng, rule, work, tiles == 0, forward, gone, length, density, level)
-        tiles += 1
+        if rule.gibbs and level > tally[TOP]:
+            rescale(tally, line.share, level)
+        weight, passed = tile_weight(rule.gibbs, length, density, level, tally[TOP])
+        tally[PASSED] += passed
+        add_to_share(passed, line.share, line.inside)
+        if visited == 0:
+            tally[STAY] += weight
+            tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
+        else:
+            tally[OTHERS] += weight
+            if tally[OTHERS] > tally[THRESHOLD]:
+                tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
+                tally[PICKED_RATIO] = density if level == 0 else (np.inf if level > 0 else 0.0)
+                tally[PICKED_ALPHA] = pick_tile(rng, tiles, rule.fresh, length, forward, gone)
+        visited += 1
         if last:
+            status = DONE
             break
-        for k in range(r):
+        for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        size, left = cross(columns, tile, p, work.scratch)
-        if size == 0.0:
-            if not rule.reflect:
-                break
-            reflect_line(rule, tile, p, work.along, work.scratch)
-            continue
-        entered = basis[p]
-        density *= density_ratio(rule, entered, left, size)
-        level += rule.level[entered] - rule.level[left]
-        while density > ROOT:
-            density /= HUGE
-            level += 1
-        while density < 1.0 / ROOT:
-            density *= HUGE
-            level -= 1
-        if watch.watched[left] or watch.watched[entered]:
-            look(watch, tile, inside)
-        if tile.age[0] >= REFRESH:
-            renew(columns, tile, work.scratch, counts)
-            set_speed(tile, work.along)
-    return tiles
+        size, left = cross(columns, tile, p, scratch)
+        if size > 0.0:
+            entered = basis[p]
+            density *= density_ratio(rule.mass, rule.exponent, entered, left, size)
+            level += rule.level[entered] - rule.level[left]
+            while density > ROOT:
+                density /= HUGE
+                level += 1
+            while density < 1.0 / ROOT:
+                density *= HUGE
+                level -= 1
+            if sets.tracked[left] or sets.tracked[entered]:
+                find_tracked(sets.starts, sets.items, side, line.inside)
+        elif rule.reflect:
+            reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
+        else:
+            status = DONE
+            break
+    tally[GONE] = gone
+    tally[DENSITY] = density
+    tally[LEVEL] = level
+    tally[VISITED] = visited
+    return status
 
 
-@inlined
-def density_ratio(rule: Rule, entered: int, left: int, size: float) -> float:
+@forceinline
+def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
     """Return the density of a tile over that of the tile before, up to HUGE**level.
 
     ``size`` is |det E_B| of the new basis over that of the old one.
     """
-    ratio: float = rule.mass[entered] / rule.mass[left]
-    if rule.exponent == 1.0:
+    ratio: float = mass[entered] / mass[left]
+    if exponent == 1.0:
         ratio *= size
-    elif rule.exponent != 0.0:
-        ratio *= size**rule.exponent
+    elif exponent != 0.0:
+        ratio *= size**exponent
     return ratio
 
 
-@inlined
+@forceinline
 def tile_weight(
-    rule: Rule, length: float, density: float, level: int, top: float
+    gibbs: bool, length: float, density: float, level: int, top: float
 ) -> tuple[float, float]:
     """Return the weight with which a tile is picked, and the part that a test lets pass.
 
     The Gibbs rule picks by length times density, in units of HUGE**top, and all of it passes.
     Metropolis picks by length alone and accepts with the ratio of densities.
     """
-    if rule.gibbs:
+    if gibbs:
         weight = 0.0  # more than one level below the top a tile does not count
         if level == top:
             weight = length * density
@@ -243,63 +317,58 @@ def tile_weight(
     return length, length if level > 0 else 0.0
 
 
-@spliced
-def weigh_tile(
+@forceinline
+def add_to_share(passed: float, share: Floats, inside: Booleans) -> None:
+    """Add the weight of a tile to the averages of the tracked sets that are in it."""
+    for s in range(share.shape[0]):
+        if inside[s]:
+            share[s] += passed
+
+
+@inline_source
+def pick_tile(
     rng: np.random.Generator,
-    rule: Rule,
-    work: Work,
-    first: bool,
+    tiles: TileState,
+    fresh: bool,
+    length: float,
     forward: float,
     gone: float,
-    length: float,
-    density: float,
-    level: int,
-) -> None:
-    """Add a tile to the sums, and perhaps pick it.
+) -> float:
+    """Note the walker's tile and a uniform point of its part of the line; return its alpha."""
+    basis, T, u, v, reach, gap, side, age = tiles
+    copy_basis(basis, T, u, v, reach, age, WALKER, CHOSEN)
+    alpha = 0.0
+    if not fresh:
+        copy_bounds(gap, side, WALKER, CHOSEN)
+        part = length * rng.random()
+        alpha = forward * (gone + part)
+        for k in range(u.shape[1]):
+            u[CHOSEN, k] += part * v[WALKER, k]
+    return alpha
 
-    The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
-    probability its weight over that of all seen, which next happens when their weight exceeds
-    (weight at the last pick) / U. So nothing is stored but the pick.
-    """
-    tally, share, tile, chosen = work.tally, work.share, work.walker, work.chosen
-    sets = share.shape[0]
-    while rule.gibbs and level > tally[TOP]:
+
+@forceinline
+def rescale(tally: Floats, share: Floats, level: int) -> None:
+    """Express all weights in units of HUGE**level."""
+    while level > tally[TOP]:
         tally[TOP] += 1.0
         tally[STAY] /= HUGE
         tally[OTHERS] /= HUGE
         tally[THRESHOLD] /= HUGE
-        for s in range(sets):
+        for s in range(share.shape[0]):
             share[s] /= HUGE
-    weight, passed = tile_weight(rule, length, density, level, tally[TOP])
-    tally[PASSED] += passed
-    for s in range(sets):
-        if work.inside[s]:
-            share[s] += passed
-    if first:
-        tally[STAY] += weight
-        tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
-        return
-    tally[OTHERS] += weight
-    if tally[OTHERS] > tally[THRESHOLD]:
-        tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
-        tally[PICKED_RATIO] = density if level == 0 else (np.inf if level > 0 else 0.0)
-        copy_basis(tile, chosen)
-        if not rule.fresh:
-            copy_bounds(tile, chosen)
-            part = length * rng.random()
-            tally[PICKED_ALPHA] = forward * (gone + part)
-            for k in range(chosen.u.shape[0]):
-                chosen.u[k] += part * tile.v[k]
 
 
-@spliced
-def go_to_pick(rng: np.random.Generator, rule: Rule, work: Work, counts: Integers) -> None:
+@inline_source
+def end_line(
+    rng: np.random.Generator, rule: Rule, tiles: TileState, line: Line, counts: Integers
+) -> None:
     """Decide between the first tile and the pick, and set tile, point and averages accordingly."""
-    home, chosen, tally, share = work.tile, work.chosen, work.tally, work.share
-    r = home.u.shape[0]
+    basis, T, u, v, reach, gap, side, age = tiles
+    tally, share, before = line.tally, line.share, line.before
     total = tally[STAY] + tally[OTHERS]
     for s in range(share.shape[0]):
-        if work.before[s] and not rule.gibbs:  # what the test rejects stays in the first tile
+        if before[s] and not rule.gibbs:  # what the test rejects stays in the first tile
             share[s] += total - tally[PASSED]
         share[s] /= total
     alpha = 0.0
@@ -308,41 +377,37 @@ def go_to_pick(rng: np.random.Generator, rule: Rule, work: Work, counts: Integer
     counts[ACCEPTED] += 1 if accepted else 0
     if moves and accepted:
         counts[MOVED] += 1
-        copy_basis(chosen, home)
-        if not rule.fresh:
-            copy_bounds(chosen, home)
-            alpha = tally[PICKED_ALPHA]
+        copy_basis(basis, T, u, v, reach, age, CHOSEN, HOME)
+        copy_bounds(gap, side, CHOSEN, HOME)
+        alpha = tally[PICKED_ALPHA]
     elif not (moves or rule.fresh):  # a uniform point of the first tile's part of the line
         back = tally[FIRST_BACK]
         alpha = (tally[FIRST_AHEAD] + back) * rng.random() - back
-        for k in range(r):
-            home.u[k] += alpha * home.v[k]
+        for k in range(u.shape[1]):
+            u[HOME, k] += alpha * v[HOME, k]
     if not rule.fresh:
-        for i in range(r):
-            work.x[i] += alpha * work.d[i]
+        for i in range(line.x.shape[0]):
+            line.x[i] += alpha * line.d[i]
 
 
-@inlined
-def reflect_line(rule: Rule, tile: TileState, p: int, along: Floats, scratch: TileScratch) -> None:
+@forceinline
+def reflect_line(
+    metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats
+) -> None:
     """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.
 
     Its normal is row p of T. In the metric of the directions the mirror keeps lengths, so that it
-    keeps the law of directions, and with it that of the point.
+    keeps the law of directions, and with it that of the point. ``image`` is scratch.
     """
-    T, v, metric, image = tile.T, tile.v, rule.metric, scratch.far
     r = v.shape[0]
+    multiply(metric, T[p], image)
     size = 0.0
     for i in range(r):
-        total = 0.0
-        for k in range(r):
-            total += metric[i, k] * T[p, k]
-        image[i] = total
-        size += total * T[p, i]
+        size += image[i] * T[p, i]
     size = 2.0 * v[p] / size
     for k in range(r):
         total = 0.0
         for i in range(r):
             total += T[k, i] * image[i]
         v[k] -= size * total
-    for i in range(r):
-        along[i] -= size * image[i]
+        along[k] -= size * image[k]

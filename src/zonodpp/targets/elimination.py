@@ -50,23 +50,14 @@ def _search_order(count: int, tail: Integers, head: Integers, late: bool) -> Int
     """Sort edges by a breadth-first search from a node that is far from others.
 
     They are sorted by the first of their ends that the search meets, or with ``late`` by the
-    second. If the two take turns, halves of dense graphs touch few nodes too. A node that is joined
-    to most others would bring all of them close together: the search leaves it out, and its edges
-    are sorted by their other ends.
+    second. If the two take turns, halves of dense graphs touch few nodes too.
     """
     indptr, neighbour, edge = link_nodes(count, tail, head)
     position = np.empty(count, np.int64)
     queue = np.empty(count, np.int64)
-    hub = 0
-    for u in range(count):
-        if indptr[u + 1] - indptr[u] > indptr[hub + 1] - indptr[hub]:
-            hub = u
-    has_hub = 2 * (indptr[hub + 1] - indptr[hub]) > count
     seed = 0
     for _ in range(2):
         position.fill(count)
-        if has_hub:
-            position[hub] = -1
         met = done = 0
         for k in range(count):
             start = (seed + k) % count
@@ -83,12 +74,10 @@ def _search_order(count: int, tail: Integers, head: Integers, late: bool) -> Int
                         position[v] = met
                         queue[met] = v
                         met += 1
-        seed = queue[met - 1]
-    if has_hub and not late:
-        position[hub] = count
+        seed = queue[count - 1]
     order = np.empty(tail.shape[0], np.int64)
     found = 0
-    for place in range(met):
+    for place in range(count):
         u = queue[place]
         for cell in range(indptr[u], indptr[u + 1]):
             if (position[neighbour[cell]] < place) == late:

@@ -1,217 +1,192 @@
 """The two ends of a chord, equation (11): how far a line goes inside the zonotope.
 
-The direction takes a place in the basis and the dual simplex does the rest. What makes it cheap is
-the start: seen as an ellipsoid the zonotope tells about where, and through which facet, a line
+The direction takes a place in the basis and the dual simplex does the rest. What halves its pivots
+is the start: seen as an ellipsoid the zonotope tells about where, and through which facet, a line
 leaves it, and the items nearest to that facet make the first basis.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import inlined, lean, spliced
-from zonodpp._types import Floats
-from zonodpp.basis.columns import (
-    UnitColumns,
-    matrix_of,
-    sum_columns,
-    tableau_column,
-    tableau_row,
-)
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._types import Floats, Integers
+from zonodpp.basis.columns import UnitColumns, matrix_of, tableau_column, tableau_row
 from zonodpp.linalg.columns import frozen
-from zonodpp.tiles.long_step import locate, settle
-from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot
+from zonodpp.tiles.long_step import settle
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, multiply, pivot
+
+SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
 
 
 class Ellipsoid(NamedTuple):
     """The zonotope seen as an ellipsoid, to guess where a line leaves it."""
 
     centre: Floats  # (r,)
-    whitener: Floats  # (r, r): the ellipsoid is |whitener (x - centre)| <= radius
+    whitener: Floats  # (r, r) the ellipsoid is |whitener (x - centre)| <= radius
+    transposed: Floats  # (r, r) its transpose
     radius: float
 
 
 def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
     """Fit radius to the mean width over directions; W whitens the columns l_j e_j."""
-    rows = matrix_of(columns)
-    r = len(W)
-    spread = np.linalg.norm((W @ rows) * columns.lengths, axis=0).sum()
-    return Ellipsoid(
-        centre=frozen(rows @ columns.lengths / 2),
-        whitener=frozen(W),
-        radius=float(spread / np.sqrt(2 * np.pi * r)),
-    )
+    unit = matrix_of(columns)
+    spread = np.linalg.norm((W @ unit) * columns.lengths, axis=0).sum()
+    centre = unit @ columns.lengths / 2
+    radius = float(spread / np.sqrt(2 * np.pi * len(W)))
+    return Ellipsoid(frozen(centre), frozen(W), frozen(W.T), radius)
 
 
-@spliced
+@forceinline
+def add_columns(
+    rows: Floats, indptr: Integers, indices: Integers, data: Floats, factors: Floats, total: Floats
+) -> None:
+    """Set total = sum_j factors_j e_j."""
+    if rows.shape[1] > 0:
+        multiply(rows, factors, total)
+        return
+    for i in range(total.shape[0]):
+        total[i] = 0.0
+    for j in range(factors.shape[0]):
+        if factors[j] != 0.0:
+            for k in range(indptr[j], indptr[j + 1]):
+                total[indices[k]] += factors[j] * data[k]
+
+
+@forceinline
+def whiten(whitener: Floats, x: Floats, centre: Floats, difference: Floats, image: Floats) -> None:
+    """Set image = whitener (x - centre); ``difference`` is scratch."""
+    for i in range(x.shape[0]):
+        difference[i] = x[i] - centre[i]
+    multiply(whitener, difference, image)
+
+
+@forceinline
+def dot(x: Floats, y: Floats) -> float:
+    """Return the scalar product."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@inline_source
 def guess_normal(
     columns: UnitColumns,
     ellipsoid: Ellipsoid,
     x: Floats,
     d: Floats,
     sign: float,
-    normal: Floats,
     scratch: TileScratch,
+    space: Floats,
 ) -> None:
-    """Guess the normal of the facet where x + alpha sign d leaves the zonotope.
+    """Set weights to the normal, about, of the facet where x + alpha sign d leaves the zonotope.
 
     The ellipsoid's normal there, then one correction: the point of the zonotope that lies furthest
     along this normal should be on the line, and by how much it is off it tells where to turn.
+    ``space`` is scratch, (4, r).
     """
-    W, centre, radius = ellipsoid.whitener, ellipsoid.centre, ellipsoid.radius
-    at, along, far, row = scratch.column, scratch.weights, scratch.far, scratch.row
+    rows, _, indptr, indices, data, lengths, _ = columns
+    centre, W, transposed, radius = ellipsoid
+    at, along, far, reached = space[0], space[1], space[2], space[3]
+    normal, row, difference = scratch.weights, scratch.row, scratch.column
+    whiten(W, x, centre, difference, at)
+    multiply(W, d, along)
     r = x.shape[0]
-    aa = 0.0
-    ab = 0.0
-    bb = 0.0
     for i in range(r):
-        at[i] = 0.0
-        along[i] = 0.0
-        for k in range(i + 1):
-            at[i] += W[i, k] * (x[k] - centre[k])
-            along[i] += W[i, k] * sign * d[k]
-        aa += along[i] * along[i]
-        ab += along[i] * at[i]
-        bb += at[i] * at[i]
-    alpha = (np.sqrt(max(ab * ab - aa * (bb - radius * radius), 0.0)) - ab) / aa
+        along[i] *= sign
+    aa, ab, bb = dot(along, along), dot(along, at), dot(at, at)
+    alpha = (math.sqrt(max(ab * ab - aa * (bb - radius * radius), 0.0)) - ab) / aa
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
-    back_transform(W, far, normal)
-    tableau_row(columns, normal, row, scratch.touched)
+    multiply(transposed, far, normal)
+    tableau_row(rows, indptr, indices, data, normal, row, scratch.nonzero)
     for j in range(row.shape[0]):
-        row[j] = columns.lengths[j] if row[j] > 0.0 else 0.0
-    sum_columns(columns, row, normal)
-    alpha = 0.0
-    size = 0.0
-    length = 0.0
+        row[j] = lengths[j] if row[j] > 0.0 else 0.0
+    add_columns(rows, indptr, indices, data, row, normal)
+    whiten(W, normal, centre, difference, reached)
+    alpha = (dot(reached, along) - ab) / aa
+    turn = math.sqrt(dot(far, far) / dot(reached, reached))
     for i in range(r):
-        total = 0.0
-        for k in range(i + 1):
-            total += W[i, k] * (normal[k] - centre[k])
-        scratch.reached[i] = total
-        alpha += (total - at[i]) * along[i]
-        size += total * total
-        length += far[i] * far[i]
-    alpha /= aa
-    for i in range(r):
-        off = at[i] + alpha * along[i] - scratch.reached[i]
-        far[i] += off * np.sqrt(length / size)
-    back_transform(W, far, normal)
+        far[i] += (at[i] + alpha * along[i] - reached[i]) * turn
+    multiply(transposed, far, normal)
 
 
-@inlined
-def back_transform(W: Floats, direction: Floats, normal: Floats) -> None:
-    """Set normal = W' direction, for lower triangular W."""
-    r = direction.shape[0]
-    for i in range(r):
-        normal[i] = 0.0
-    for k in range(r):
-        for i in range(k + 1):
-            normal[i] += W[k, i] * direction[k]
-
-
-@spliced
-def crash(
-    columns: UnitColumns, tile: TileState, place: int, normal: Floats, scratch: TileScratch
+@inline_source
+def enter_nearest(
+    columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch, settled: Integers
 ) -> None:
-    """Swap into the basis the items nearest to a facet whose normal is about ``normal``."""
-    row, ratio, bits = scratch.row, scratch.ratio, scratch.bits
-    column, order = scratch.column, scratch.order
-    T, basis, reach, lengths = tile.T, tile.basis, tile.reach, columns.lengths
-    r, n = basis.shape[0], row.shape[0]
-    tableau_row(columns, normal, row, scratch.touched)
-    for j in range(n):
+    """Swap into the basis the items nearest to a facet whose normal is about ``weights``."""
+    rows, dense, indptr, indices, data, lengths, _ = columns
+    row, ratio, column, nonzero = scratch.row, scratch.ratio, scratch.column, scratch.nonzero
+    T, basis = tile.T, tile.basis
+    r = basis.shape[0]
+    tableau_row(rows, indptr, indices, data, scratch.weights, row, nonzero)
+    for j in range(row.shape[0]):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
-        order[p] = 0  # whether the place is settled
-    order[place] = 1
-    settled = 1
+        settled[p] = 0
+    settled[place] = 1
+    left = r - 1  # places that are not settled
     for _ in range(2 * r):
-        if settled == r:
-            return
-        item = first_minimum(bits)
-        if ratio[item] == np.inf:
-            return
+        item = first_minimum(scratch.bits)
+        if left == 0 or ratio[item] == np.inf:
+            break
         ratio[item] = np.inf
-        here = -1
-        for p in range(r):
-            if basis[p] == item:
-                here = p
-        if here >= 0:
-            if order[here] == 0:
-                order[here] = 1
-                settled += 1
-            continue
-        tableau_column(columns, T, item, column)
+        tableau_column(dense, indptr, indices, data, T, item, column)
         best = -1
         for p in range(r):
-            if order[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
+            if basis[p] == item:  # it is there already: a unit vector
                 best = p
-        if abs(column[best]) > 1e-3:
-            pivot(tile, best, item, scratch)
-            reach[best] = lengths[item]
-            order[best] = 1
-            settled += 1
+                break
+            if settled[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
+                best = p
+        if settled[best] == 0 and abs(column[best]) > SAFE_PIVOT:
+            if basis[best] != item:
+                pivot(T, tile.v, best, column, nonzero)
+                basis[best] = item
+                tile.reach[best] = lengths[item]
+            settled[best] = 1
+            left -= 1
 
 
-@spliced
+@inline_source
+def locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
+    """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
+    rest, row, side, lengths = scratch.weights, scratch.row, tile.side, columns.lengths
+    indptr, indices, data = columns.indptr, columns.indices, columns.data
+    for j in range(row.shape[0]):
+        row[j] = lengths[j] if side[j] < 0.0 else 0.0
+    add_columns(columns.rows, indptr, indices, data, row, rest)
+    for i in range(rest.shape[0]):
+        rest[i] = x[i] - rest[i]
+    multiply(tile.T, rest, tile.u)
+
+
+@inline_source
 def enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
     """Put -d into the basis, in the place where it is safest; return that place.
 
     Its coordinate is then alpha in x + alpha d = E y.
     """
-    T, column = tile.T, scratch.column
-    r = d.shape[0]
+    column = scratch.column
+    multiply(tile.T, d, column)
     place = 0
-    for p in range(r):
-        total = 0.0
-        for i in range(r):
-            total += T[p, i] * d[i]
-        column[p] = -total
-        if abs(total) > abs(column[place]):
+    for p in range(d.shape[0]):
+        column[p] = -column[p]
+        if abs(column[p]) > abs(column[place]):
             place = p
     tile.side[tile.basis[place]] = 1.0
-    pivot(tile, place, -1, scratch)
+    pivot(tile.T, tile.v, place, column, scratch.nonzero)
+    tile.basis[place] = -1
     tile.reach[place] = np.inf
     return place
 
 
-@spliced
-def chord_end(
-    columns: UnitColumns,
-    tile: TileState,
-    place: int,
-    x: Floats,
-    sign: float,
-    tolerance: float,
-    scratch: TileScratch,
-) -> tuple[float, int]:
-    """Solve one of the two programs of equation (11): how far x can go along sign * d.
-
-    ``tile`` holds d in the basis at ``place``. Returns alpha and the number of pivots.
-    """
-    T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
-    row, weights = scratch.row, scratch.weights
-    r, n = basis.shape[0], row.shape[0]
-    # The only cost is that of alpha, so reduced costs are its row of the tableau.
-    for i in range(r):
-        weights[i] = T[place, i]
-    tableau_row(columns, weights, row, scratch.touched)
-    for j in range(n):
-        gap[j] = abs(row[j])
-        side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0
-    for p in range(r):
-        if p != place:
-            gap[basis[p]] = 0.0
-            side[basis[p]] = 0.0
-    locate(columns, tile, x, scratch)
-    pivots, _ = settle(columns, tile, place, tolerance, scratch)
-    return tile.u[place], pivots
-
-
-@spliced
+@no_refcount
 def chord_ends(
     columns: UnitColumns,
     ellipsoid: Ellipsoid,
@@ -220,38 +195,42 @@ def chord_ends(
     d: Floats,
     tolerance: float,
     scratch: TileScratch,
+    order: Integers,
+    space: Floats,
 ) -> tuple[float, float, int]:
     """Return the ends alpha_m <= 0 <= alpha_M of the chord x + alpha d, and the number of pivots.
 
-    ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
+    ``tile`` holds any basis and is overwritten; ``space`` is scratch, (4, r). A negative number of
+    pivots is OUTSIDE or LOST.
     """
+    T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
+    row, weights = scratch.row, scratch.weights
+    rows, _, indptr, indices, data, _, _ = columns
+    r = basis.shape[0]
     place = enter_line(tile, d, scratch)
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
         sign = 1.0 - 2.0 * half
-        guess_normal(columns, ellipsoid, x, d, sign, scratch.normal, scratch)
-        crash(columns, tile, place, scratch.normal, scratch)
-        end, more = chord_end(columns, tile, place, x, sign, tolerance, scratch)
+        guess_normal(columns, ellipsoid, x, d, sign, scratch, space)
+        enter_nearest(columns, tile, place, scratch, order)
+        # The only cost is that of alpha, so reduced costs are its row of the tableau.
+        for i in range(r):
+            weights[i] = T[place, i]
+        tableau_row(rows, indptr, indices, data, weights, row, scratch.nonzero)
+        for j in range(row.shape[0]):
+            gap[j] = abs(row[j])
+            side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0
+        for p in range(r):
+            if p != place:
+                gap[basis[p]] = 0.0
+                side[basis[p]] = 0.0
+        locate(columns, tile, x, scratch)
+        more, _ = settle(columns, tile, place, tolerance, scratch, order)
         if more < 0:
             return 0.0, 0.0, more
         pivots += more
         if half == 0:
-            high = end
+            high = tile.u[place]
         else:
-            low = end
+            low = tile.u[place]
     return low, high, pivots
-
-
-@lean
-def solve_chord(
-    columns: UnitColumns,
-    ellipsoid: Ellipsoid,
-    tile: TileState,
-    x: Floats,
-    d: Floats,
-    tolerance: float,
-    scratch: TileScratch,
-) -> tuple[float, float, int]:
-    """Compiled entry to `chord_ends`."""
-    ends: tuple[float, float, int] = chord_ends(columns, ellipsoid, tile, x, d, tolerance, scratch)
-    return ends

@@ -9,9 +9,8 @@ except where a reduced cost is as small as the perturbation.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
 from zonodpp.arguments import check_finite
@@ -24,7 +23,7 @@ SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would ov
 SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
 
 
-def as_costs(c: Any, n: int) -> Floats:
+def as_costs(c: ArrayLike, n: int) -> Floats:
     """Return a copy of the objective c as an array of n finite numbers."""
     costs = np.array(c, dtype=np.float64)
     if costs.shape != (n,):
@@ -41,4 +40,4 @@ def unit_costs(c: Floats, columns: UnitColumns) -> Floats:
     exponent = np.frexp(np.abs(c).max())[1]
     noise = np.random.default_rng(SEED).standard_normal(c.size)
     costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
-    return costs / np.maximum(columns.lengths, SHORTEST)
+    return costs / np.maximum(columns.lengths[: c.size], SHORTEST)

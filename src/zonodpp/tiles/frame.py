@@ -7,14 +7,20 @@ change no digit, and W is the identity or the whitening of D A.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import UnitColumns, basis_matrix, rounding_of, unit_columns
+from zonodpp._types import Floats, Integers, Matrix
+from zonodpp.basis.columns import (
+    UnitColumns,
+    basis_matrix,
+    keep_columns,
+    rounding_of,
+    unit_vectors,
+)
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.linalg.gram import factorise
@@ -49,7 +55,7 @@ class Frame(NamedTuple):
         return float(log_det - np.log(np.abs(np.diagonal(self.W))).sum())
 
 
-def frame_of(A: Any, scale: Floats | None) -> Frame:
+def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     """Choose M for the columns s_j a_j; raise RankError if they are numerically dependent."""
     X, heights = _even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
     blur = rounding_of(X, np.ones(X.shape[1]))
@@ -58,11 +64,12 @@ def frame_of(A: Any, scale: Floats | None) -> Frame:
     if not gram.well_conditioned:
         W, whitener = whitener, W
         X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
-    columns = unit_columns(X, None)._replace(blur=frozen(np.abs(W) @ blur))
+    columns = keep_columns(*unit_vectors(X), multiple=multiple)
+    columns = columns._replace(blur=frozen(np.abs(W) @ blur))
     return Frame(columns, heights, frozen(W), frozen(whitener), ellipsoid_of(columns, whitener))
 
 
-def _even_rows(A: Any, scale: Floats) -> tuple[Any, Integers]:
+def _even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
     """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
 
     Exponents are added up before anything is multiplied, so that no product overflows.

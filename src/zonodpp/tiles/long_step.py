@@ -9,65 +9,50 @@ rises.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from zonodpp._jit import lean, spliced
-from zonodpp._types import Floats
-from zonodpp.basis.columns import UnitColumns, add_column, sum_columns, tableau_column
-from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot, ratios
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._types import Floats, Integers
+from zonodpp.basis.columns import UnitColumns, tableau_column
+from zonodpp.tiles.pivots import (
+    TileScratch,
+    TileState,
+    first_minimum,
+    multiply,
+    pivot,
+    ratio_test,
+)
 
 FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of the longest column
 OUTSIDE, LOST = -1, -2
+NONE_FREE = np.int64(-1)  # a NumPy integer: literals would be compiled for separately
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 ONE_BY_ONE = 12
 
 
-@spliced
-def locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
-    """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
-    T, u, side = tile.T, tile.u, tile.side
-    rest, row, lengths = scratch.weights, scratch.row, columns.lengths
-    r = u.shape[0]
-    for j in range(row.shape[0]):
-        row[j] = lengths[j] if side[j] < 0.0 else 0.0
-    sum_columns(columns, row, rest)
-    for i in range(r):
-        rest[i] = x[i] - rest[i]
-    for p in range(r):
-        total = 0.0
-        for i in range(r):
-            total += T[p, i] * rest[i]
-        u[p] = total
+def order_scratch(n: int) -> Integers:
+    """Allocate memory for the items that a long step passes."""
+    return np.empty(n + ONE_BY_ONE, np.int64)
 
 
-@spliced
-def long_ratio_test(columns: UnitColumns, scratch: TileScratch, slope: float, noise: float) -> int:
-    """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
+@forceinline
+def select_by_mass(
+    row: Floats, ratio: Floats, lengths: Floats, order: Integers, low: int, slope: float
+) -> tuple[int, float]:
+    """Find the item at which the masses row_j l_j, in the order of ratios, add up to ``slope``.
 
-    Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
-    the smallest ratios are first taken one by one, each in one vectorised pass. If more than
-    ONE_BY_ONE items are passed, a weighted selection by partitioning finds the rest. Returns k, or
-    -1 if the objective rises without bound. A slope that remains at the end and is not above
-    ``noise`` is a rounding error. The ratios of passed items are overwritten.
+    A weighted selection by partitioning; items of infinite ratio do not count. The result is the
+    place of the item in ``order``, those before it having smaller ratios, and the slope that
+    remains, which is positive if all masses together are less.
     """
-    row, ratio, order, lengths = scratch.row, scratch.ratio, scratch.order, columns.lengths
-    low = 0
-    while low < ONE_BY_ONE:
-        j = first_minimum(scratch.bits)
-        if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
-            return low - 1 if slope <= noise else -1
-        order[low] = j
-        slope -= row[j] * lengths[j]
-        if slope <= 0.0:
-            return low
-        ratio[j] = np.inf
-        low += 1
     high = low
     for j in range(row.shape[0]):
         order[high] = j
         high += 1 if ratio[j] < np.inf else 0
-    count = high
+    last_place = high - 1
     while low < high:
         last = high - 1
         middle = (low + last) // 2
@@ -88,15 +73,49 @@ def long_ratio_test(columns: UnitColumns, scratch: TileScratch, slope: float, no
         if mass >= slope:
             high = split
         elif mass + pivot_mass >= slope:
-            return split
+            return split, 0.0
         else:
             slope -= mass + pivot_mass
             low = split + 1
-    return high - 1 if high < count or slope <= noise else -1
+    return high - 1, slope if high > last_place else 0.0
 
 
-@spliced
-def leaving_place(tile: TileState, free: int, tolerance: float) -> tuple[int, float, float]:
+@forceinline
+def long_ratio_test(
+    row: Floats,
+    ratio: Floats,
+    bits: Integers,
+    lengths: Floats,
+    order: Integers,
+    slope: float,
+    noise: float,
+) -> int:
+    """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
+
+    Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
+    the smallest ratios are first taken one by one, each in one vectorised pass. Returns k, or -1 if
+    the objective rises without bound. A slope that remains at the end and is not above ``noise`` is
+    a rounding error. The ratios of passed items are overwritten.
+    """
+    low = 0
+    while low < ONE_BY_ONE:
+        j = first_minimum(bits)
+        if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
+            return low - 1 if slope <= noise else -1
+        order[low] = j
+        slope -= row[j] * lengths[j]
+        if slope <= 0.0:
+            return low
+        ratio[j] = np.inf
+        low += 1
+    place, rest = select_by_mass(row, ratio, lengths, order, low, slope)
+    return place if rest <= noise else -1
+
+
+@forceinline
+def leaving_place(
+    T: Floats, u: Floats, reach: Floats, free: int, tolerance: float
+) -> tuple[int, float, float]:
     """Choose where to leave: the violation that is largest for its row of T (dual steepest edge).
 
     Returns
@@ -105,7 +124,6 @@ def leaving_place(tile: TileState, free: int, tolerance: float) -> tuple[int, fl
         The place, or -1 if no coordinate is beyond its bounds; how far it is beyond; and 1 if its
         coordinate is too large, -1 if it is negative.
     """
-    T, u, reach = tile.T, tile.u, tile.reach
     place = -1
     worst = 0.0
     found = 0.0
@@ -125,27 +143,32 @@ def leaving_place(tile: TileState, free: int, tolerance: float) -> tuple[int, fl
     return place, found, upward
 
 
-@spliced
-def flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
+@inline_source
+def flip_passed(
+    columns: UnitColumns, tile: TileState, order: Integers, passed: int, scratch: TileScratch
+) -> None:
     """Move the items ``order[:passed]`` to their other bounds, and the point of the basis along."""
-    T, u, side, lengths = tile.T, tile.u, tile.side, columns.lengths
-    order, shift = scratch.order, scratch.weights
-    r = u.shape[0]
-    for i in range(r):
+    u, side, lengths = tile.u, tile.side, columns.lengths
+    dense, indptr, indices, data = columns.dense, columns.indptr, columns.indices, columns.data
+    shift, product = scratch.weights, scratch.column
+    for i in range(u.shape[0]):
         shift[i] = 0.0
     for k in range(passed):
         j = order[k]
-        add_column(columns, j, lengths[j] * side[j], shift)
+        factor = lengths[j] * side[j]
         side[j] = -side[j]
-    if passed > 0:
-        for k in range(r):
-            total = 0.0
-            for i in range(r):
-                total += T[k, i] * shift[i]
-            u[k] -= total
+        if dense.shape[0] > 0:
+            for i in range(u.shape[0]):
+                shift[i] += factor * dense[j, i]
+        else:
+            for q in range(indptr[j], indptr[j + 1]):
+                shift[indices[q]] += factor * data[q]
+    multiply(tile.T, shift, product)
+    for k in range(u.shape[0]):
+        u[k] -= product[k]
 
 
-@spliced
+@inline_source
 def dual_pivot(
     columns: UnitColumns,
     tile: TileState,
@@ -156,31 +179,38 @@ def dual_pivot(
     scratch: TileScratch,
 ) -> float:
     """Let an item enter at place p, whose coordinate goes to its bound; return the pivot."""
-    u, reach, gap, side = tile.u, tile.reach, tile.gap, tile.side
-    row, column, lengths = scratch.row, scratch.column, columns.lengths
+    basis, T, u, v, reach, gap, side, age = tile
+    _, dense, indptr, indices, data, lengths, _ = columns
+    row, column = scratch.row, scratch.column
     for j in range(row.shape[0]):
         gap[j] = abs(gap[j] - theta * row[j])
-    tableau_column(columns, tile.T, entering, column)
+    tableau_column(dense, indptr, indices, data, T, entering, column)
     bound = reach[p] if upward > 0.0 else 0.0
     step = (u[p] - bound) / column[p]
     start = 0.0 if side[entering] > 0.0 else lengths[entering]
     for k in range(u.shape[0]):
         u[k] -= step * column[k]
-    left = tile.basis[p]
+    left = basis[p]
     gap[left] = theta
     side[left] = -upward
     gap[entering] = 0.0
     side[entering] = 0.0
-    pivot(tile, p, entering, scratch)
+    size: float = column[p]
+    age[0] += pivot(T, v, p, column, scratch.nonzero)
+    basis[p] = entering
     u[p] = start + step
     reach[p] = lengths[entering]
-    size: float = column[p]
     return size
 
 
-@lean
+@no_refcount
 def settle(
-    columns: UnitColumns, tile: TileState, free: int, tolerance: float, scratch: TileScratch
+    columns: UnitColumns,
+    tile: TileState,
+    free: int,
+    tolerance: float,
+    scratch: TileScratch,
+    order: Integers,
 ) -> tuple[int, float]:
     """Bring all coordinates into their bounds by dual pivots; place ``free`` has no bounds.
 
@@ -190,20 +220,20 @@ def settle(
         The number of pivots, or OUTSIDE if the program has no solution, or LOST if there seems to
         be no end; and the change of log |det E_B|.
     """
-    log_det = 0.0
-    T, u, reach, gap = tile.T, tile.u, tile.reach, tile.gap
-    row, ratio, order = scratch.row, scratch.ratio, scratch.order
+    T, u, reach, gap, blur = tile.T, tile.u, tile.reach, tile.gap, columns.blur
+    row, ratio = scratch.row, scratch.ratio
     r, n = u.shape[0], row.shape[0]
+    log_det = 0.0
     # Runs take about r pivots; far more mean that rounding errors lead in a circle.
     for count in range(50 * (r + 10) + 2 * n):
-        p, slope, upward = leaving_place(tile, free, tolerance)
+        p, slope, upward = leaving_place(T, u, reach, free, tolerance)
         if p < 0:
             return count, log_det
-        ratios(columns, tile, p, upward, scratch)
+        ratio_test(columns, tile, p, upward, scratch)
         noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
         for i in range(r):
-            noise += abs(T[p, i]) * columns.blur[i]
-        passed = long_ratio_test(columns, scratch, slope, noise)
+            noise += abs(T[p, i]) * blur[i]
+        passed = long_ratio_test(row, ratio, scratch.bits, columns.lengths, order, slope, noise)
         if passed < 0:
             if slope > noise:
                 return OUTSIDE, 0.0
@@ -213,6 +243,6 @@ def settle(
         theta = ratio[entering]
         if theta == np.inf:  # the item had been passed, and only rounding made it so
             theta = gap[entering] / row[entering]
-        flip_passed(columns, tile, passed, scratch)
-        log_det += np.log(abs(dual_pivot(columns, tile, p, entering, theta, upward, scratch)))
+        flip_passed(columns, tile, order, passed, scratch)
+        log_det += math.log(abs(dual_pivot(columns, tile, p, entering, theta, upward, scratch)))
     return LOST, 0.0

@@ -7,19 +7,19 @@ paper (equation 9). One pivot leads into a neighbouring tile.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import inlined, spliced
+from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
-from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
+from zonodpp.basis.inverse import replace_item
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
-REFRESH = 1000  # pivots after which T is computed anew, which costs as much as about r pivots
+OLDEST = 20_000  # pivots after which T is computed anew: so many that this takes no notable time
 LARGE = 1e5  # after a pivot below 1 / LARGE, which magnifies errors so much, T is computed anew
-SINGULAR = 1e-14  # a column with a smaller share outside the span of the others is dependent
 
 
 class TileState(NamedTuple):
@@ -43,32 +43,26 @@ class TileScratch(NamedTuple):
     bits: Integers  # (n,) the same memory as ratio
     column: Floats  # (r,)
     weights: Floats  # (r,)
-    order: Integers  # (n + 16,), of which a long ratio test uses n and at most 12 more
-    normal: Floats  # (r,)
-    far: Floats  # (r,)
-    reached: Floats  # (r,)
-    touched: Integers  # (r,)
-    inverse: InverseScratch
+    nonzero: Integers  # (r,)
 
 
-def empty_tile(r: int, n: int) -> TileState:
-    """Allocate a tile."""
+def empty_tile(r: int, n: int, *stack: int) -> TileState:
+    """Allocate a tile, or a stack of tiles."""
     return TileState(
-        basis=np.zeros(r, np.int64),
-        T=np.zeros((r, r)),
-        u=np.zeros(r),
-        v=np.zeros(r),
-        reach=np.zeros(r),
-        gap=np.zeros(n),
-        side=np.ones(n),
-        age=np.zeros(1, np.int64),
+        basis=np.zeros((*stack, r), np.int64),
+        T=np.zeros((*stack, r, r)),
+        u=np.zeros((*stack, r)),
+        v=np.zeros((*stack, r)),
+        reach=np.zeros((*stack, r)),
+        gap=np.zeros((*stack, n)),
+        side=np.ones((*stack, n)),
+        age=np.zeros((*stack, 1), np.int64),
     )
 
 
 def copy_of(tile: TileState) -> TileState:
     """Return a tile of its own."""
-    arrays: Any = (array.copy() for array in tile)
-    return TileState(*arrays)
+    return TileState._make(array.copy() for array in tile)
 
 
 def tile_scratch(r: int, n: int) -> TileScratch:
@@ -80,73 +74,29 @@ def tile_scratch(r: int, n: int) -> TileScratch:
         bits=ratio.view(np.int64),
         column=np.empty(r),
         weights=np.empty(r),
-        order=np.empty(n + 16, np.int64),
-        normal=np.empty(r),
-        far=np.empty(r),
-        reached=np.empty(r),
-        touched=np.empty(r, np.int64),
-        inverse=inverse_scratch(r),
+        nonzero=np.empty(r, np.int64),
     )
 
 
-@inlined
-def copy_basis(source: TileState, to: TileState) -> None:
-    """Copy the basis, its inverse and the point; not the bounds of the other items."""
-    r = source.basis.shape[0]
-    basis, T, u, v, reach = source.basis, source.T, source.u, source.v, source.reach
-    to_basis, to_T, to_u, to_v, to_reach = to.basis, to.T, to.u, to.v, to.reach
-    to.age[0] = source.age[0]
-    for p in range(r):
-        to_basis[p] = basis[p]
-        to_u[p] = u[p]
-        to_v[p] = v[p]
-        to_reach[p] = reach[p]
-    for p in range(r):
-        for i in range(r):
-            to_T[p, i] = T[p, i]
+@forceinline
+def multiply(T: Floats, vector: Floats, product: Floats) -> None:
+    """Set product = T vector."""
+    for p in range(T.shape[0]):
+        total = 0.0
+        for i in range(T.shape[1]):
+            total += T[p, i] * vector[i]
+        product[p] = total
 
 
-@inlined
-def copy_bounds(source: TileState, to: TileState) -> None:
-    """Copy the reduced costs: the bounds of the other items."""
-    gap, side, to_gap, to_side = source.gap, source.side, to.gap, to.side
-    for j in range(gap.shape[0]):
-        to_gap[j] = gap[j]
-        to_side[j] = side[j]
-
-
-@spliced
-def price(columns: UnitColumns, tile: TileState, c: Floats, scratch: TileScratch) -> None:
-    """Set gap and side from the costs c: reduced costs c_j - (c_B T) e_j."""
-    basis, T, gap, side = tile.basis, tile.T, tile.gap, tile.side
-    row, multipliers = scratch.row, scratch.weights
-    r = basis.shape[0]
-    for i in range(r):
-        multipliers[i] = 0.0
-    for p in range(r):
-        cost = c[basis[p]]
-        for i in range(r):
-            multipliers[i] += cost * T[p, i]
-    tableau_row(columns, multipliers, row, scratch.touched)
-    for j in range(row.shape[0]):
-        reduced = c[j] - row[j]
-        gap[j] = abs(reduced)
-        side[j] = 1.0 if reduced >= 0.0 else -1.0
-    for p in range(r):
-        gap[basis[p]] = 0.0
-        side[basis[p]] = 0.0
-
-
-@inlined
-def next_break(tile: TileState) -> tuple[float, int]:
+@forceinline
+def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
     """How far the point can go along the line, and which coordinate then meets its bound."""
-    u, v, lengths = tile.u, tile.v, tile.reach
     nearest = np.inf
     leaving = -1
     for p in range(u.shape[0]):
         # No branches: what does not move meets no bound, and NaN compares as false.
         speed = v[p] + 0.0
-        bound = lengths[p] if speed >= 0.0 else 0.0
+        bound = reach[p] if speed >= 0.0 else 0.0
         distance = (bound - u[p]) / speed
         nearer = distance < nearest and speed != 0.0
         nearest = distance if nearer else nearest
@@ -154,67 +104,55 @@ def next_break(tile: TileState) -> tuple[float, int]:
     return max(nearest, 0.0), leaving
 
 
-@inlined
-def pivot(tile: TileState, p: int, item: int, scratch: TileScratch) -> None:
-    """Put an item into place p of the basis: T and the speeds, O(r^2).
+@forceinline
+def pivot(tile_T: Floats, v: Floats, p: int, column: Floats, nonzero: Integers) -> int:
+    """Put the item with ``column`` = T e_item into place p: T and the speeds, O(r^2).
 
-    ``scratch.column`` is T e_item.
+    Returns by how much T has aged: a small pivot asks for a T that is computed anew.
     """
-    v, column = tile.v, scratch.column
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
     for k in range(column.shape[0]):
         v[k] -= column[k] * speed
     v[p] = speed
-    replace_item(tile.T, p, column, -1, scratch.touched)
-    tile.basis[p] = item
-    tile.age[0] += 1 if abs(inverse) < LARGE else REFRESH
+    replace_item(tile_T, p, column, nonzero)
+    return 1 if abs(inverse) < LARGE else OLDEST
 
 
-@inlined
-def set_speed(tile: TileState, d: Floats) -> None:
-    """Set v = T d, the speed of the coordinates along the direction d."""
-    T, v = tile.T, tile.v
-    for p in range(v.shape[0]):
-        total = 0.0
-        for i in range(v.shape[0]):
-            total += T[p, i] * d[i]
-        v[p] = total
-
-
-@spliced
-def renew_tile(columns: UnitColumns, tile: TileState, scratch: TileScratch) -> float:
-    """Compute T anew from the basis; return how far it had drifted, infinity if singular."""
-    drift: float
-    drift, _ = renew_inverse(columns, tile.basis, tile.T, SINGULAR, scratch.inverse)
-    tile.age[0] = 0
-    return drift
-
-
-@inlined
-def ratios(
-    columns: UnitColumns, tile: TileState, p: int, upward: float, scratch: TileScratch
+@forceinline
+def find_ratios(
+    row: Floats, gap: Floats, side: Floats, upward: float, least: float, ratio: Floats
 ) -> None:
-    """Ratio test when coordinate p leaves (upward: at its length, else at 0).
+    """Set ratio_j to the dual step at which reduced cost j is zero: infinite if it does not fall.
 
-    Sets row_j, by which the |reduced cost| of item j falls for each unit of the dual step, and
-    ratio_j, the step at which it is zero: infinite where it does not fall.
+    ``row`` becomes that by which |reduced costs| fall for each unit of the dual step.
     """
-    T, gap, side = tile.T, tile.gap, tile.side
-    row, ratio, weights = scratch.row, scratch.ratio, scratch.weights
-    size = 0.0
-    for i in range(weights.shape[0]):
-        weights[i] = T[p, i]
-        size += weights[i] * weights[i]
-    least = PIVOT * np.sqrt(size)
-    tableau_row(columns, weights, row, scratch.touched)
     for j in range(row.shape[0]):
         drop = upward * side[j] * row[j]
         row[j] = drop
         ratio[j] = gap[j] / drop if drop > least else np.inf
 
 
-@inlined
+@inline_source
+def ratio_test(
+    columns: UnitColumns, tile: TileState, p: int, upward: float, scratch: TileScratch
+) -> None:
+    """Set row and ratio, as `find_ratios` does, when coordinate p leaves.
+
+    ``upward`` is 1 if it leaves at its length, -1 if at 0.
+    """
+    T, weights = tile.T, scratch.weights
+    size = 0.0
+    for i in range(weights.shape[0]):
+        weights[i] = T[p, i]
+        size += weights[i] * weights[i]
+    rows, _, indptr, indices, data, _, _ = columns
+    tableau_row(rows, indptr, indices, data, weights, scratch.row, scratch.nonzero)
+    least = PIVOT * math.sqrt(size)
+    find_ratios(scratch.row, tile.gap, tile.side, upward, least, scratch.ratio)
+
+
+@forceinline
 def first_minimum(bits: Integers) -> int:
     """Index of the smallest of non-negative floats, seen as integers.
 
@@ -229,7 +167,14 @@ def first_minimum(bits: Integers) -> int:
     return first
 
 
-@spliced
+@forceinline
+def lower_gaps(gap: Floats, row: Floats, theta: float) -> None:
+    """Make a dual step: |reduced costs| fall by theta * row, to zero at least."""
+    for j in range(row.shape[0]):
+        gap[j] = max(0.0, gap[j] - theta * row[j])
+
+
+@forceinline
 def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -> tuple[float, int]:
     """Cross the facet where coordinate p has met its bound, into the neighbouring tile.
 
@@ -238,28 +183,30 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
 
     Returns
     -------
-    pivot, left : float, int
-        |det| of the new basis over that of the old one, and the item that left. The pivot is zero,
+    size, left : float, int
+        |det| of the new basis over that of the old one, and the item that left. The size is zero,
         and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
-    gap, side, lengths = tile.gap, tile.side, columns.lengths
-    row, ratio, column = scratch.row, scratch.ratio, scratch.column
-    upward = 1.0 if tile.v[p] > 0.0 else -1.0
-    ratios(columns, tile, p, upward, scratch)
+    basis, T, u, v, reach, gap, side, age = tile
+    _, dense, indptr, indices, data, lengths, _ = columns
+    column = scratch.column
+    upward = 1.0 if v[p] > 0.0 else -1.0
+    ratio_test(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.bits)
-    theta = ratio[entering]
-    if theta == np.inf:
-        return 0.0, -1
-    for j in range(row.shape[0]):
-        gap[j] = max(0.0, gap[j] - theta * row[j])
-    left = tile.basis[p]
-    gap[left] = theta
-    side[left] = -upward
-    tile.u[p] = 0.0 if side[entering] > 0.0 else lengths[entering]
-    tile.reach[p] = lengths[entering]
-    gap[entering] = 0.0
-    side[entering] = 0.0
-    tableau_column(columns, tile.T, entering, column)
-    size = abs(column[p])
-    pivot(tile, p, entering, scratch)
+    theta = scratch.ratio[entering]
+    size = 0.0
+    left = -1
+    if theta < np.inf:
+        lower_gaps(gap, scratch.row, theta)
+        left = basis[p]
+        gap[left] = theta
+        side[left] = -upward
+        u[p] = 0.0 if side[entering] > 0.0 else lengths[entering]
+        reach[p] = lengths[entering]
+        gap[entering] = 0.0
+        side[entering] = 0.0
+        tableau_column(dense, indptr, indices, data, T, entering, column)
+        size = abs(column[p])
+        age[0] += pivot(T, v, p, column, scratch.nonzero)
+        basis[p] = entering
     return size, left

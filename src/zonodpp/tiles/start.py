@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp._jit import lean
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
-from zonodpp.linalg.columns import frozen
+from zonodpp.basis.inverse import inverse_of
 from zonodpp.linalg.dense import to_dense
-from zonodpp.tiles.long_step import FEASIBLE, OUTSIDE, locate, settle
-from zonodpp.tiles.pivots import (
-    TileScratch,
-    TileState,
-    empty_tile,
-    price,
-    renew_tile,
-    tile_scratch,
-)
+from zonodpp.tiles.long_step import FEASIBLE, NONE_FREE, OUTSIDE, order_scratch, settle
+from zonodpp.tiles.pivots import TileState, empty_tile, tile_scratch
 
-SINGULAR_BASIS = -3  # returned in place of a number of pivots, like OUTSIDE and LOST
 LARGEST = 2**30  # entries of a dense matrix, 8 GiB
 
 
 class OutsideError(ValueError):
     """The point is not in the zonotope."""
-
-
-@lean
-def _begin(
-    columns: UnitColumns,
-    tile: TileState,
-    c: Floats,
-    x: Floats,
-    tolerance: float,
-    scratch: TileScratch,
-) -> int:
-    """Set up the tile of a basis; if x is given (not empty), go on to the tile that holds it."""
-    if renew_tile(columns, tile, scratch) == np.inf:
-        return SINGULAR_BASIS
-    price(columns, tile, c, scratch)
-    if x.shape[0] == 0:
-        return 0
-    locate(columns, tile, x, scratch)
-    result = settle(columns, tile, -1, tolerance, scratch)
-    return int(result[0])
 
 
 def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
@@ -71,7 +42,7 @@ def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
     return np.asarray(order[: len(dense)], dtype=np.int64)
 
 
-def checked_basis(init: Any, columns: UnitColumns, n: int) -> Integers:
+def checked_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
     """Check that a user's starting basis is one, of the first n items."""
     r = columns.rows.shape[0]
     basis = as_items(init, n, "init")
@@ -91,27 +62,31 @@ def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
     tile = empty_tile(len(basis), columns.lengths.size)
     tile.basis[:] = basis
     tile.reach[:] = columns.lengths[basis]
-    tile.T[:] = np.linalg.inv(basis_matrix(columns, basis))
+    tile.T[:] = inverse_of(columns, basis)
     return tile
 
 
-def tile_from_basis(
-    columns: UnitColumns, basis: Integers, c: Floats, x: Floats | None = None
-) -> TileState:
-    """Return the tile of a basis in the tiling of the costs c, or go on from it to that of x."""
-    r, n = len(basis), columns.lengths.size
-    tile = empty_tile(r, n)
-    tile.basis[:] = basis
-    tile.reach[:] = columns.lengths[basis]
-    tolerance = FEASIBLE * float(columns.lengths.max())
-    point = np.empty(0) if x is None else np.array(x, dtype=np.float64)
-    pivots = _begin(columns, tile, frozen(c), point, tolerance, tile_scratch(r, n))
-    if pivots == SINGULAR_BASIS:
-        raise ArithmeticError("the starting basis is numerically singular")
-    if pivots == OUTSIDE:
-        raise OutsideError("the point lies outside the zonotope")
-    if pivots < 0:
-        raise ArithmeticError("the tile of the point could not be found: A is close to singular")
+def put_tile(tiles: TileState, which: SupportsIndex, tile: TileState) -> None:
+    """Write a tile into a stack of tiles."""
+    for stack, array in zip(tiles, tile, strict=True):
+        stack[which] = array
+
+
+def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
+    """Return the tile of a basis in the tiling of the costs c."""
+    tile = bare_tile(columns, basis)
+    reduced = c - (c[basis] @ tile.T) @ matrix_of(columns)
+    tile.gap[:] = np.abs(reduced)
+    tile.side[:] = np.where(reduced >= 0, 1.0, -1.0)
+    tile.gap[basis] = tile.side[basis] = 0.0
+    return tile
+
+
+def tile_with_point(columns: UnitColumns, basis: Integers, c: Floats, x: Floats) -> TileState:
+    """Return the tile of a basis with the coordinates of x, which may lie outside the tile."""
+    tile = tile_from_basis(columns, basis, c)
+    rest = np.where(tile.side < 0, columns.lengths, 0.0)
+    tile.u[:] = tile.T @ (x - matrix_of(columns) @ rest)
     return tile
 
 
@@ -119,4 +94,12 @@ def find_tile(
     columns: UnitColumns, x: Floats, c: Floats, basis: Integers | None = None
 ) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
-    return tile_from_basis(columns, any_basis(columns) if basis is None else basis, c, x)
+    tile = tile_with_point(columns, any_basis(columns) if basis is None else basis, c, x)
+    r, n = len(x), len(c)
+    tolerance = FEASIBLE * float(columns.lengths.max())
+    pivots, _ = settle(columns, tile, NONE_FREE, tolerance, tile_scratch(r, n), order_scratch(n))
+    if pivots == OUTSIDE:
+        raise OutsideError("the point lies outside the zonotope")
+    if pivots < 0:
+        raise ArithmeticError("the tile of the point could not be found: A is close to singular")
+    return tile

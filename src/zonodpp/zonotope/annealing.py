@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonodpp._jit import lean
-from zonodpp._types import Floats, Integers
+from zonodpp._jit import no_refcount
+from zonodpp._types import Floats, Integers, MatrixLike, Subsets
 from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
@@ -19,16 +18,17 @@ from zonodpp.basis.columns import (
     unit_columns,
     unit_vectors,
 )
-from zonodpp.basis.inverse import InverseScratch, inverse_scratch, renew_inverse, replace_item
+from zonodpp.basis.inverse import replace_item, row_length
 from zonodpp.linalg.dense import largest_entries, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise
 from zonodpp.samplers.exact import prepare_projection
 from zonodpp.targets import ProjectionDPP
-from zonodpp.tiles.pivots import LARGE, REFRESH
 
 PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
 EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
 MOST_MOVES = 128  # exchanges for each item of a basis, at most
+OLDEST = 1000  # exchanges after which the inverse is computed anew
+INVERSES = 2**20  # entries of the inverses that are kept at a time
 DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
@@ -41,7 +41,7 @@ class Position(NamedTuple):
     n: int
 
 
-def lewis_position(A: Any) -> Position:
+def lewis_position(A: MatrixLike) -> Position:
     """Bring the columns of A into Lewis position.
 
     Each step whitens the columns X_i / sqrt(w_i); the lengths of the new X_i are the next w. As a
@@ -57,10 +57,10 @@ def lewis_position(A: Any) -> Position:
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
-    return Position(unit_columns(X, None), log_scale, items, np.shape(A)[1])
+    return Position(unit_columns(X), log_scale, items, np.shape(A)[1])
 
 
-def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
+def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
     """Return A / 2^k without zero columns, the sum of k over rows, the columns left, their Gram.
 
     Powers of two bring rows to one size and change no digit. The Gram matrix is that of unit
@@ -86,7 +86,7 @@ def read_columns(A: Any) -> tuple[Floats, int, Integers, DenseGram]:
 class Annealed:
     """Bases drawn from the projection DPP and annealed towards |det A_B|, with their weights."""
 
-    def __init__(self, A: Any, moves: int | None, rng: np.random.Generator) -> None:
+    def __init__(self, A: MatrixLike, moves: int | None, rng: np.random.Generator) -> None:
         self.columns, self.log_scale, self.items, _ = lewis_position(A)
         target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
@@ -113,20 +113,54 @@ class Annealed:
         seen = float(np.exp(logs - log_value).var(ddof=1))
         return max(seen, math.expm1(min(self.log_back - log_value, 700.0)))
 
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[NDArray[np.int32], Floats]:
+    def draw(self, size: int, rng: np.random.Generator) -> tuple[Subsets, Floats]:
         """Return bases, and the logarithms of weights whose mean is the volume."""
         bases = np.empty((size, self.columns.rows.shape[0]), np.int32)
         self.sampler.advance(self.state, rng, bases, np.empty((size, 0)), 1)
         return bases, self._walk(bases, self._powers(), rng) + self.log_scale
 
-    def _walk(self, bases: NDArray[np.int32], powers: Floats, rng: np.random.Generator) -> Floats:
-        """Exchange items of bases in place; return the averages of -log |det E_B|."""
-        r = self.columns.rows.shape[0]
-        logs = np.empty(len(bases))
-        work = np.empty(r, np.int64), np.zeros((r, r)), inverse_scratch(r)
-        if not anneal(rng, self.columns, self.sampler.alias, powers, bases, logs, *work):
+    def _walk(self, bases: Subsets, powers: Floats, rng: np.random.Generator) -> Floats:
+        """Exchange items of bases in place; return the averages of -log |det E_B|.
+
+        The power changes by half a step before and half a step after an exchange, so that the same
+        can be run backwards.
+        """
+        r = bases.shape[1]
+        sums = np.empty(len(bases))
+        chunk = max(1, INVERSES // r**2)
+        for first in range(0, len(bases), chunk):
+            span = slice(first, first + chunk)
+            logs, T = self._invert(bases[span])
+            sums[span] = -logs / 2 if powers.size else logs
+            for start in range(0, powers.size, OLDEST):
+                part = powers[start : start + OLDEST]
+                scratch = np.empty(r), np.empty(r, np.int64)
+                if not anneal(
+                    rng,
+                    self.columns,
+                    self.sampler.alias,
+                    part,
+                    bases[span],
+                    T,
+                    logs,
+                    sums[span],
+                    *scratch,
+                ):
+                    raise ArithmeticError(
+                        "a basis turned out singular; rescale A, or pass fewer moves"
+                    )
+                logs, T = self._invert(bases[span])
+            if powers.size:
+                sums[span] = (sums[span] + logs / 2) / powers.size
+        return sums
+
+    def _invert(self, bases: Subsets) -> tuple[Floats, Floats]:
+        """Return -log |det E_B| and the inverse for each basis."""
+        E = self.columns.dense[bases].transpose(0, 2, 1)
+        logs: Floats = -np.linalg.slogdet(E)[1]
+        if not np.all(logs < np.inf):
             raise ArithmeticError("a basis turned out singular; rescale A, or pass fewer moves")
-        return logs
+        return logs, np.ascontiguousarray(np.linalg.inv(E))
 
 
 def log_mean(logs: Floats) -> float:
@@ -135,63 +169,46 @@ def log_mean(logs: Floats) -> float:
     return top + math.log(float(np.exp(logs - top).mean()))
 
 
-@lean
+@no_refcount
 def anneal(
     rng: np.random.Generator,
     columns: UnitColumns,
     alias: Floats,
     powers: Floats,
-    bases: NDArray[np.int32],
+    bases: Subsets,
+    inverses: Floats,
     logs: Floats,
-    basis: Integers,
-    T: Floats,
-    scratch: InverseScratch,
+    sums: Floats,
+    column: Floats,
+    nonzero: Integers,
 ) -> bool:
-    """Exchange an item of each basis at each power p; set logs to the mean of -log |det E_B|.
+    """Exchange an item of each basis at each power p, and add -log |det E_B| to sums before it.
 
     An exchange takes away an item s, uniformly, and adds t in proportion to
     |det E_{B - s + t}|^p w_t, that is to |cos(T_s, e_t)|^p w_t. As sum_t w_t cos^2 = 1 and the w_t
     sum to r, proposals from the alias table of w are accepted once in r times or more often.
-
-    The power changes by half a step before and half a step after, so that the same can be run
-    backwards. Returns False if a basis is singular.
+    ``logs`` holds -log |det E_B|. Returns False if a basis is singular.
     """
-    column = scratch.column
-    r = basis.shape[0]
+    _, dense, indptr, indices, data, _, _ = columns
+    r = bases.shape[1]
     for k in range(bases.shape[0]):
-        for p in range(r):
-            basis[p] = bases[k, p]
-        log = -renew_inverse(columns, basis, T, 0.0, scratch)[1]
-        age = 0
-        total = -log / 2
+        T = inverses[k]
         for m in range(powers.shape[0]):
-            total += log
+            sums[k] += logs[k]
             s = min(int(rng.random() * r), r - 1)
-            size = 0.0
-            for i in range(r):
-                size += T[s, i] * T[s, i]
-            size = math.sqrt(size)
-            if not (log < np.inf and size < np.inf):
+            size = row_length(T, s)
+            if not size < np.inf:
                 return False
             while True:
                 t = draw_alias(rng, alias)
-                entry = tableau_entry(columns, T, s, t)
+                entry = tableau_entry(dense, indptr, indices, data, T, s, t)
                 cosine = abs(entry) / size
                 level = rng.random()
                 if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
                     break
-            if t != basis[s]:
-                tableau_column(columns, T, t, column)
-                replace_item(T, s, column, -1, scratch.touched)
-                basis[s] = t
-                log -= math.log(abs(entry))
-                age += 1
-                if age >= REFRESH or not 1.0 / LARGE < abs(entry) < LARGE:
-                    log = -renew_inverse(columns, basis, T, 0.0, scratch)[1]
-                    age = 0
-        logs[k] = (total + log / 2) / powers.shape[0] if powers.shape[0] > 0 else log
-        if not logs[k] < np.inf:
-            return False
-        for p in range(r):
-            bases[k, p] = basis[p]
+            if t != bases[k, s]:
+                tableau_column(dense, indptr, indices, data, T, t, column)
+                replace_item(T, s, column, nonzero)
+                bases[k, s] = t
+                logs[k] -= math.log(abs(entry))
     return True

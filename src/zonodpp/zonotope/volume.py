@@ -21,11 +21,10 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import Any
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import as_count, as_positive, spawn
 from zonodpp.basis.columns import unit_vectors
 from zonodpp.zonotope.annealing import Annealed, lewis_position, log_mean, read_columns
@@ -63,7 +62,7 @@ class VolumeEstimate:
         return iter((self.value, self.stderr))
 
 
-def exact_volume(A: Any) -> VolumeEstimate:
+def exact_volume(A: MatrixLike) -> VolumeEstimate:
     """Sum |det A_B| over all bases, Proposition 1 of the paper.
 
     Parameters
@@ -98,7 +97,7 @@ def exact_volume(A: Any) -> VolumeEstimate:
     return VolumeEstimate(_exp(log_value), 0.0, log_value)
 
 
-def lewis_weights(A: Any) -> Floats:
+def lewis_weights(A: MatrixLike) -> Floats:
     """Return the l1 Lewis weights of the columns, w_i = sqrt(a_i' (A W^{-1} A')^{-1} a_i).
 
     They sum to r. A column as long as two parallel ones together has the weight of both. The
@@ -123,13 +122,13 @@ def lewis_weights(A: Any) -> Floats:
 
 
 def estimate_volume(
-    A: Any,
+    A: MatrixLike,
     *,
     draws: int | None = None,
     rel_error: float = 0.02,
     max_draws: int = 1_000_000,
     moves: int | None = None,
-    rng: Any = None,
+    rng: SeedLike = None,
 ) -> VolumeEstimate:
     """Estimate the volume of the zonotope from independent draws; unbiased for given ``draws``.
 
@@ -205,7 +204,7 @@ def _exp(log_value: float) -> float:
 
 
 def independent_bases(
-    A: Any, size: int, rng: Any = None, *, burn_in: int = 100, thin: int = 1
+    A: MatrixLike, size: int, rng: SeedLike = None, *, burn_in: int = 100, thin: int = 1
 ) -> tuple[Integers, float]:
     """Draw bases with probability proportional to |det A_B|, by independent Metropolis.
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.arguments import as_count, check_finite, one_of, spawn
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
-from zonodpp.tiles.chord import solve_chord
+from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.costs import as_costs, unit_costs
 from zonodpp.tiles.frame import frame_of
-from zonodpp.tiles.long_step import FEASIBLE, LOST
+from zonodpp.tiles.long_step import FEASIBLE, LOST, order_scratch
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
-from zonodpp.tiles.start import OutsideError, any_basis, find_tile, tile_from_basis
+from zonodpp.tiles.start import OutsideError, any_basis, bare_tile, find_tile, tile_from_basis
 from zonodpp.tiles.traverse import traverse
 from zonodpp.zonotope.pieces import Tile, Walk
 from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
@@ -56,7 +55,7 @@ class Zonotope:
     array([1, 3])
     """
 
-    def __init__(self, A: Any, *, c: ArrayLike | None = None, rng: Any = None) -> None:
+    def __init__(self, A: MatrixLike, *, c: ArrayLike | None = None, rng: SeedLike = None) -> None:
         target = VolumeSampling(A)  # checks A
         self.A = target.A
         self.r, self.n = target.r, target.n
@@ -135,11 +134,10 @@ class Zonotope:
         if not np.all(np.isfinite(at)):
             raise _outside(point)
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
-        tile = tile_from_basis(columns, self._first, self._costs)
+        tile = bare_tile(columns, self._first)
         tolerance = FEASIBLE * float(columns.lengths.max())
-        low, high, pivots = solve_chord(
-            columns, ellipsoid, tile, at, along, tolerance, tile_scratch(self.r, self.n)
-        )
+        scratch = (tile_scratch(self.r, self.n), order_scratch(self.n), np.empty((4, self.r)))
+        low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, tolerance, *scratch)
         if pivots < 0 or not low <= 0.0 <= high:
             if not self.contains(point):
                 raise _outside(point)
@@ -219,7 +217,7 @@ class Zonotope:
         *,
         draws: int | None = None,
         rel_error: float = 0.01,
-        rng: Any = None,
+        rng: SeedLike = None,
     ) -> VolumeEstimate:
         """Return the volume: the exact sum of |det A_B|, or an estimate with its standard error.
 
@@ -254,7 +252,7 @@ class Zonotope:
         method: str = "independence",
         *,
         thin: int | None = None,
-        rng: Any = None,
+        rng: SeedLike = None,
     ) -> Floats:
         """Draw uniform points of the zonotope, (size, r).
 
