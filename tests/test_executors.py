@@ -198,3 +198,30 @@ def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
     ):
         check(run(target, "zonotope", executor=client.get_executor()), alone["zonotope"])
     assert (tmp_path / "killed").exists()
+
+
+class Counting(Executor):
+    """Does tasks at once, as a process that is restarted before every fifth one would."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def submit(self, function, /, parcel, *arguments):
+        if len(self.sizes) % 5 == 4:
+            tasks._known.clear()
+        self.sizes.append(0 if parcel.content is None else len(parcel.content))
+        task = Future()
+        task.set_result(function(parcel, *arguments))
+        return task
+
+
+def test_a_sampler_travels_to_a_process_once(target, monkeypatch):
+    monkeypatch.setattr(tasks, "REMOTE_SLICE", 1e-4)
+    pool = Counting()
+    call = {"chains": 1, "rng": 3, "method": "exchange"}
+    found = sample(target, 20_000, executor=pool, **call)
+    assert np.array_equal(found.subsets, sample(target, 20_000, **call).subsets)
+    assert len(pool.sizes) > 20
+    sent = np.array(pool.sizes) > 0
+    assert sent[0]
+    assert sent.mean() < 0.4  # the first time, and once after each restart

@@ -6,9 +6,12 @@ import contextlib
 import copy
 import itertools
 import os
+import pickle
+import sys
 import threading
 import time
 import traceback
+import uuid
 from collections.abc import Callable
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -19,6 +22,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from typing import NamedTuple
 
 from zonodpp._types import Floats, Subsets
 from zonodpp.linalg.columns import refreeze
@@ -29,20 +33,50 @@ THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the n
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 RETRIES = 3  # times that a slice which the executor has lost is made again
 
+MOST_KNOWN = 4  # samplers that a process of an executor keeps
+
 Slice = tuple[Chain, Subsets, Floats]  # a chain with what a slice has drawn
+_known: dict[str, Sampler] = {}  # samplers that have travelled to this process
+
+
+class Parcel(NamedTuple):
+    """A sampler for another process: its key, and its bytes unless the process has it already."""
+
+    key: str
+    content: bytes | None
+
+    def open(self) -> Sampler | None:
+        """Return the sampler, or None if it is not known in this process."""
+        if self.key not in _known and self.content is not None:
+            sampler: Sampler = pickle.loads(self.content)
+            refreeze(sampler)
+            _known[self.key] = sampler
+            while len(_known) > MOST_KNOWN:
+                _known.pop(next(iter(_known)), None)
+        return _known.get(self.key)
+
+
+def pack(sampler: Sampler) -> bytes:
+    """Return a sampler as bytes; Dask's own way takes classes that its workers cannot import."""
+    dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
+    return dumps(sampler)
 
 
 def advance_elsewhere(
-    sampler: Sampler, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
-) -> Slice | Exception:
+    parcel: Parcel, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
+) -> Slice | Exception | None:
     """`advance` for an executor that is not ours, perhaps in another process.
+
+    None means that the process does not have the sampler, which must be sent along.
 
     The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
     our own are returned: what the task raises then is a failure of the executor. ``attempt`` makes
     the call differ from one that was lost: Dask gives equal calls one and the same result.
     """
-    refreeze(sampler)
     try:
+        sampler = parcel.open()
+        if sampler is None:
+            return None
         return advance(sampler, copy.deepcopy(chain), draws, thin, seconds)
     except Exception as error:
         error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
@@ -73,27 +107,32 @@ class _Tasks:
         self.threads = threads if executor is None else 0  # of a pool of our own
         self.executor = ThreadPoolExecutor(threads) if executor is None else executor
         self.stop = threading.Event()
-        self.under_way: dict[Future[Slice | Exception], int] = {}
+        self.under_way: dict[Future[Slice | Exception | None], int] = {}
         self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
         self._attempts = itertools.count()
+        self._key = uuid.uuid4().hex
+        self._content = b"" if self.threads else pack(run.sampler)
+        self._needed = [True] * len(run.chains)  # whether the sampler travels with the next slice
 
     def submit(self, index: int) -> None:
         """Begin the next slice of a chain, unless the chain is done or the run is to stop."""
         run, chain = self.run, self.run.chains[index]
         if chain.drawn == run.draws or self.stop.is_set():
             return
-        call = (run.sampler, chain, run.draws, run.thin, self.length)
-        task: Future[Slice | Exception]
+        call = (chain, run.draws, run.thin, self.length)
+        task: Future[Slice | Exception | None]
         if self.threads:
-            task = self.executor.submit(advance, *call, self.stop)
+            task = self.executor.submit(advance, run.sampler, *call, self.stop)
         else:
+            parcel = Parcel(self._key, self._content if self._needed[index] else None)
+            attempt = next(self._attempts)
             try:
-                task = self.executor.submit(advance_elsewhere, *call, next(self._attempts))
+                task = self.executor.submit(advance_elsewhere, parcel, *call, attempt)
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
 
-    def collect(self, task: Future[Slice | Exception]) -> int:
+    def collect(self, task: Future[Slice | Exception | None]) -> int:
         """Store what a slice has drawn; return its chain."""
         index = self.under_way.pop(task)
         try:
@@ -104,7 +143,9 @@ class _Tasks:
         if isinstance(found, Exception):
             raise found
         self._lost[index] = 0
-        self.run.store(index, *found)
+        self._needed[index] = found is None
+        if found is not None:
+            self.run.store(index, *found)
         return index
 
     def _count_lost(self, index: int, error: Exception) -> None:
