@@ -291,3 +291,22 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path):
             found = sample(ProjectionDPP.from_features(da.concatenate(blocks)), 30, rng=1)
         assert (tmp_path / "killed").exists()
         np.testing.assert_array_equal(found.subsets, expected.subsets)
+
+
+def test_the_command_line_reads_large_files_in_passes(call, tmp_path, table, monkeypatch):
+    path = tmp_path / "X.npy"
+    np.save(path, table[0].astype(np.float32))
+    code, alone, err = call("sample", path, "-n", 3, "--seed", 1, "--json")
+    assert (code, err) == (0, "")
+    monkeypatch.setattr("zonodpp.cli.files.physical_memory", lambda: 100_000)
+    code, out, err = call("sample", path, "-n", 3, "--seed", 1, "--json")
+    assert code == 0
+    assert "takes 0.0 GiB as float64: reading it in passes" in err
+    assert out != alone  # other random numbers
+    code, out, _ = call("info", path)
+    assert code == 0
+    assert "rows are read in passes" in out
+    assert "4 items" in out
+    code, _, err = call("sample", path, "-n", 3, "--method", "exchange")
+    assert code == 2
+    assert "needs the whole matrix in memory" in err

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from zonodpp._types import Floats, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
-from zonodpp.arguments import listed
+from zonodpp.arguments import listed, physical_memory
 from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.options import Format, Input
 from zonodpp.cli.output import need_parquet
@@ -28,6 +28,8 @@ from zonodpp.cli.table import (
     text_lines,
 )
 
+# Part of the memory that an array may take as float64; rows of a larger one are read in passes.
+_SHARE = 0.25
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
 
@@ -138,6 +140,8 @@ def read_array(source: Source, key: str | None = None) -> Matrix:
             # A memory map reads each page when it is needed, and nothing is copied.
             mode: Literal["r"] | None = None if source.path is None else "r"
             array = np.load(source.path or stream, mmap_mode=mode, allow_pickle=False)
+            if 8 * array.size <= _SHARE * physical_memory():
+                array = np.asarray(array)  # no memory map, which would be read in passes
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
     return array

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
-from zonodpp._types import Matrix
+from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_matrix, check_finite
 from zonodpp.cli.files import read_table
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
@@ -27,6 +27,8 @@ from zonodpp.cli.output import Result
 from zonodpp.datasets import mnist_ones
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.qr import numerical_rank, triangle
+from zonodpp.streams.passes import TakeTriangle, View, merge_triangles
+from zonodpp.streams.sources import array_rows
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -116,6 +118,8 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         "features": d,
         "entries": f"{X.dtype}, {'sparse' if sp.issparse(X) else 'dense'}",
     }
+    if isinstance(X, np.memmap):
+        facts["size"] = "large for this machine's memory: rows are read in passes"
     if options.items == "rows":
         facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
     if min(n, d) > _MOST_COLUMNS:
@@ -130,6 +134,12 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
+def _triangle_by_passes(X: Matrix) -> Floats:
+    found = array_rows(X, None).fold(TakeTriangle(View(), centred=False), merge_triangles, "info")
+    assert found is not None
+    return found.R
+
+
 def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
     """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
 
@@ -141,11 +151,12 @@ def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    X = as_matrix(X, "X")
-    check_finite(X, "X")
-    if X.shape[1] > X.shape[0]:
-        X = X.T
-    R = triangle(rows for _, rows in row_chunks(X))
+    if isinstance(X, np.memmap):  # larger than memory should hold
+        R = _triangle_by_passes(X)
+    else:
+        X = as_matrix(X, "X")
+        check_finite(X, "X")
+        R = triangle(rows for _, rows in row_chunks(X.T if X.shape[1] > X.shape[0] else X))
     lengths = np.linalg.norm(R, axis=0)
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     rank = numerical_rank(singular)

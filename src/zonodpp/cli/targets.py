@@ -38,6 +38,9 @@ def make_target(table: ItemTable, options: SampleOptions, weights: Floats | None
         if options.rank is None:
             _check_features(table.source, X, options)
         choices = options.pick("rank", "jitter")
+        if isinstance(X, np.memmap):
+            memory = f"{8 * X.size / 2**30:,.1f} GiB as float64"
+            click.echo(f"zonodpp: {table.source} takes {memory}: reading it in passes", err=True)
         target = ProjectionDPP.from_features(X, weights=weights, rng=options.seed, **choices)
         if options.power != 2:
             target = VolumeSampling(target.A, power=options.power, weights=weights)
