@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from benchmarks import Row
-from zonodpp.plotting.style import INK, colours, repeat
+from zonodpp.plotting.style import INK, colours
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
@@ -74,7 +75,7 @@ def dots(
     """Draw one line for each case, with a mark and its spread for each kind."""
     figure = Figure(figsize=(9.0, 1.6 + 0.62 * len(found)), layout="constrained")
     ax = figure.add_subplot()
-    looks = zip(kinds, colours(len(kinds)), repeat(MARKERS, len(kinds)), strict=True)
+    looks = zip(kinds, colours(len(kinds)), cycle(MARKERS), strict=False)
     for k, (kind, colour, marker) in enumerate(looks):
         # Marks of one line are set a little below each other, so that none hides another.
         shift = 0.5 * (k / max(1, len(kinds) - 1) - 0.5)
@@ -146,13 +147,7 @@ def panels(
     figure = Figure(figsize=(10.0, 5.0), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (axis, found) in zip(axes, curves.items(), strict=True):
-        looks = zip(
-            found.items(),
-            colours(len(found)),
-            repeat(MARKERS, len(found)),
-            repeat(LINES, len(found)),
-            strict=True,
-        )
+        looks = zip(found.items(), colours(len(found)), cycle(MARKERS), cycle(LINES), strict=False)
         for (name, points), colour, marker, style in looks:
             ax.plot(
                 *zip(*points, strict=True),
