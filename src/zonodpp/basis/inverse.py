@@ -68,11 +68,15 @@ def replace_item(T: Floats, p: int, column: Floats, nonzero: Integers) -> None:
     for k in range(column.shape[0]):
         nonzero[count] = k
         count += 1 if (column[k] != 0.0) & (k != p) else 0
-    for q in range(count):
+    # Two rows at a time: row p is read half as often. An odd count ends with row p, times 0.
+    for q in range(0, count, 2):
         k = nonzero[q]
+        m = nonzero[q + 1] if q + 1 < count else p
         factor = column[k]
+        other = column[m] if q + 1 < count else 0.0
         for i in range(width):
             T[k, i] -= factor * T[p, i]
+            T[m, i] -= other * T[p, i]
 
 
 @forceinline
