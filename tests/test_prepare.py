@@ -60,10 +60,10 @@ def test_law_of_single_draws():
 
 
 def test_law_of_single_draws_of_a_chain_needs_burn_in():
-    """One step from a random basis has another law; after 50 steps the check accepts it."""
+    """One step from a random basis has another law; after 300 steps the check accepts it."""
     sampler, rng = prepare(TARGET, Exchange(rule="barker")), np.random.default_rng(1)
     assert not sampler.independent
-    assert_law(np.array([sampler.draw(rng, burn_in=50) for _ in range(3_000)]), TARGET)
+    assert_law(np.array([sampler.draw(rng, burn_in=300) for _ in range(3_000)]), TARGET)
     assert_not_law(np.array([sampler.draw(rng) for _ in range(3_000)]), TARGET)
 
 

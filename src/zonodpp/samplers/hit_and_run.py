@@ -129,7 +129,7 @@ class HitAndRun:
 
     def __post_init__(self) -> None:
         for option, words in WORDS.items():
-            if getattr(self, option) is not None:
+            if getattr(self, option) is not None or option == "base_measure":  # has a default
                 one_of(getattr(self, option), option, words)
         if self.window is not None and self.window != np.inf:
             as_positive(self.window, "window")
