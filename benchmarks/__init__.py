@@ -132,7 +132,7 @@ def environment() -> Row:
     """Return what the numbers depend on: versions, processor, threads, load."""
     packages = (
         *("zonodpp", "numpy", "scipy", "numba", "llvmlite"),
-        *("dppy", "cvxopt", "highspy", "networkx", "scikit-learn", "arviz-stats"),
+        *("dppy", "cvxopt", "highspy", "networkx", "scikit-learn", "arviz-stats", "pyversity"),
     )
     versions = {}
     for package in packages:

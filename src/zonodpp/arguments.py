@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 import zlib
 from collections.abc import Sequence
 from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
@@ -38,7 +38,10 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
 
     An array that already is float64 is not copied.
     """
-    matrix: Any = X if sp.issparse(X) else _as_floats(X, name)
+    # Nothing is sparse before SciPy is imported; importing it here would delay every start.
+    sp = sys.modules.get("scipy.sparse")
+    sparse = sp is not None and sp.issparse(X)
+    matrix: Any = X if sparse else _as_floats(X, name)
     if matrix.ndim != 2:
         raise ValueError(
             f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); "
@@ -46,7 +49,7 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
         )
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
-    if sp.issparse(X):
+    if sp is not None and sparse:
         if np.iscomplexobj(matrix.data):
             raise TypeError(f"{name} must hold real numbers, got entries of type {matrix.dtype}")
         matrix = sp.csc_array(matrix).astype(np.float64)

@@ -5,12 +5,31 @@ from typing import TYPE_CHECKING
 from zonodpp._optional import lazy
 
 if TYPE_CHECKING:
+    from zonodpp.apps.duplicates import DuplicateReport, near_duplicates
     from zonodpp.apps.landmarks import LandmarkSelector
     from zonodpp.apps.shortlists import Shortlist, shortlist
     from zonodpp.apps.summaries import Summary, summarize
 
-__all__ = ["LandmarkSelector", "Shortlist", "Summary", "shortlist", "summarize"]
+__all__ = [
+    "DuplicateReport",
+    "LandmarkSelector",
+    "Shortlist",
+    "Summary",
+    "near_duplicates",
+    "shortlist",
+    "summarize",
+]
 
 # Each module is imported on first use: each needs packages that the others do not need.
-_HOMES = {"LandmarkSelector": "landmarks", "Shortlist": "shortlists", "shortlist": "shortlists"}
-__getattr__, __dir__ = lazy(__name__, _HOMES | {"Summary": "summaries", "summarize": "summaries"})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "DuplicateReport": "duplicates",
+        "LandmarkSelector": "landmarks",
+        "Shortlist": "shortlists",
+        "Summary": "summaries",
+        "near_duplicates": "duplicates",
+        "shortlist": "shortlists",
+        "summarize": "summaries",
+    },
+)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+import importlib
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
-from zonodpp._types import Booleans, Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_law import ItemFeatures, item_features, target_of
-from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe, one_of
-from zonodpp.features.quality import as_quality
-from zonodpp.linalg.dense import to_dense, unit_rows
-from zonodpp.maximum import find_map
-from zonodpp.runs.sampling import sample
-from zonodpp.targets.conditioning import Condition
-from zonodpp.targets.labels import Naming
+from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
+from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.arguments import (
+    as_count,
+    as_matrix,
+    as_scores,
+    check_finite,
+    is_dataframe,
+    one_of,
+    spawn,
+)
+
+# Candidates are at least so many times k items, and all items of a relevance that the list can make
+# up for: at most so many times as far below the level asked for as the level is below the top.
+# Wider pools found no better lists on the collections of benchmarks/bench_shortlists.py.
+_TIMES_K = 3
+_REACH = 2.0
+_OF_EACH = ("relevance", "features", "rng")  # arguments that each list of a batch has its own of
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # computed with as they are
 
 
 @dataclass(frozen=True)
@@ -31,16 +43,16 @@ class Shortlist:
         Of these items, descending.
     labels : list
         Of these items; their indices if none were given.
-    log_prob : float
-        Log probability of this set, given the items that had to be in or out.
-    diversity : float
-        One minus the mean similarity of two of the items: 1 when all are unrelated, 0 when all are
-        the same.
+    given_up : float
+        The share of the relevance above average that the list gives up, from 0 to 1.
+    log_prob : float or None
+        Log probability of a draw.
 
     Examples
     --------
     >>> from zonodpp.apps import shortlist
-    >>> found = shortlist([3, 2, 1], [[1, 0], [1, 0.1], [0, 1]], 2, labels=["a", "b", "c"], rng=0)
+    >>> rows = [[1, 0], [1, 0.1], [0, 1]]
+    >>> found = shortlist([3, 2, 1], rows, 2, diversity=1, labels=["a", "b", "c"])
     >>> found.labels, len(found)
     (['a', 'c'], 2)
     """
@@ -48,8 +60,27 @@ class Shortlist:
     indices: Integers
     relevance: Floats
     labels: list[Hashable]
-    log_prob: float
-    diversity: float
+    given_up: float
+    log_prob: float | None = None
+    _items: Candidates = field(kw_only=True, repr=False)
+
+    @cached_property
+    def similarity(self) -> Floats:
+        """How alike the items are, (k, k)."""
+        return self._items.similarity(slice(0, len(self)))
+
+    @property
+    def diversity(self) -> float:
+        """One minus the mean similarity of two of the items."""
+        k = len(self)
+        off_diagonal = float(self.similarity.sum() - np.trace(self.similarity))
+        return 1.0 - off_diagonal / (k * (k - 1)) if k > 1 else 1.0
+
+    @property
+    def nearest(self) -> float:
+        """One minus the similarity of the two items that are most alike."""
+        k = len(self)
+        return 1.0 - float(self.similarity[~np.eye(k, dtype=bool)].max()) if k > 1 else 1.0
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -59,11 +90,10 @@ class Shortlist:
 
     def __str__(self) -> str:
         width = len(str(len(self)))
+        pairs = zip(self.labels, self.relevance.tolist(), strict=True)
         return "\n".join(
             f"{place:>{width}}. {' '.join(str(label).splitlines())}  ({relevance:.4g})"
-            for place, label, relevance in zip(
-                range(1, len(self) + 1), self.labels, self.relevance.tolist(), strict=True
-            )
+            for place, (label, relevance) in enumerate(pairs, 1)
         )
 
     def __repr__(self) -> str:
@@ -77,134 +107,250 @@ class Shortlist:
 def shortlist(
     relevance: ArrayLike,
     features: MatrixLike,
-    k: int,
+    k: int | None = None,
     *,
-    diversity: float = 1.0,
+    diversity: float = 0.1,
+    duplicates: float | None = 0.97,
+    answer: str = "best",
     include: ItemsLike = (),
     exclude: ItemsLike = (),
+    costs: ArrayLike | None = None,
+    budget: float | None = None,
+    groups: Sequence[Hashable] | None = None,
+    at_least: Mapping[Hashable, int] | None = None,
+    at_most: Mapping[Hashable, int] | int | None = None,
     labels: Sequence[Hashable] | None = None,
-    answer: str = "draw",
     n_draws: int = 1,
     rng: SeedLike = None,
-) -> Shortlist:
+) -> Shortlist | list[Shortlist]:
     """Pick k items that are relevant and differ from each other.
-
-    A set B is picked with probability proportional to
-    ``det(V_B)**2 * prod(relevance[B] ** (2 / diversity))``, where V has k columns: the leading
-    left singular vectors of the features, whose rows are brought to length one first. This is the
-    projection DPP of quality times diversity. Items whose features point the same way (one row is
-    a multiple of the other) are never picked together, unless diversity is 0. Nor is an item of
-    relevance zero ever picked.
 
     Parameters
     ----------
     relevance : (n,) array_like
-        How good each item is, zero or more. Of scores that can be negative, pass ``numpy.exp``.
-    features : (n, d) array_like, DataFrame or scipy.sparse matrix
-        What makes items alike, one row for each. With fewer than k independent columns, V are the
-        leading eigenvectors of the kernel ``exp(-distance / spread)`` of the rows as they are.
-    k : int
-        How many items.
-    diversity : float, default 1
-        How much difference counts against relevance. 0: the k most relevant items, whatever their
-        features; infinity: relevance only has to be positive. In between, the expected sum of log
-        relevance falls as diversity grows.
+        How good each item is: any scores, higher is better.
+    features : (n, d) array_like, DataFrame or scipy.sparse matrix, or (B, n, d) array
+        What makes items alike, one row for each: similarity is the cosine. With fewer than k
+        columns it is ``exp(-distance / spread)`` instead. A batch of B lists, with relevance
+        (B, n), gives a list of B shortlists; all other arguments hold for each of them.
+    k : int, optional
+        How many items; may be left out with a budget.
+    diversity : float from 0 to 1, default 0.1
+        The share of relevance that may be given up. At 0 the list is as relevant as the k most
+        relevant items are; at 1 it may be as little relevant as items picked at random are, and
+        differs as much as can be. Only differences of relevance count, and only relative to their
+        range, so that a value means the same for all data.
+    duplicates : float or None, default 0.97
+        Two items of this similarity or more are never picked together. None: no such limit.
+    answer : {"best", "draw"}
+        "best": the most diverse list that a search finds, always the same. "draw": a random list,
+        for exploration, from the k-DPP whose expected relevance is that of the level asked for.
     include, exclude : list of items
-        Items that must be picked, whatever their relevance, and items that must not; by number,
-        from 0, or by label.
+        Items that must be picked, and items that must not; by number, from 0, or by label.
+    costs, budget : (n,) array_like and float, optional
+        The costs of the items picked (tokens, say) add up to at most ``budget``.
+    groups : (n,) sequence, optional
+        The group that each item belongs to.
+    at_least, at_most : dict from group to int, optional
+        Quotas of groups; ``at_most`` may be one number for every group.
     labels : sequence, optional
         Names of all n items; by default those of a DataFrame's rows.
-    answer : {"draw", "best"}
-        A random draw, or the set of highest probability that a search finds (`find_map`).
     n_draws : int, default 1
-        Number of draws, of which the most probable one is kept.
+        With ``answer="draw"``: number of draws, of which the most probable one is kept.
     rng : seed or Generator, optional
+
+    Returns
+    -------
+    Shortlist, or a list of them for a batch. There are fewer than k items where near-duplicates or
+    the limits leave no more.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from zonodpp.apps import shortlist
     >>> from zonodpp.datasets import foods
     >>> table = foods()
     >>> protein, others = table.values[:, 0], table.values[:, 1:]
-    >>> found = shortlist(protein, others, 3, labels=table.names, exclude=[0], answer="best")
-    >>> len(found), bool((np.diff(found.relevance) <= 0).all())
+    >>> found = shortlist(protein, others, 3, labels=table.names, exclude=[0])
+    >>> len(found), 0 <= found.given_up <= 0.1
     (3, True)
     """
-    if labels is None and is_dataframe(features):
-        labels = list(features.index)
-    rows = as_matrix(features, "features")
-    check_finite(rows, "features")
+    if getattr(features, "ndim", 2) == 3:
+        shared = {name: value for name, value in locals().items() if name not in _OF_EACH}
+        batch = zip(np.asarray(relevance), np.asarray(features), strict=True)
+        generators = spawn(rng, len(np.asarray(features)), purpose="shortlists")
+        found = [shortlist(*one, rng=g, **shared) for one, g in zip(batch, generators, strict=True)]
+        return [one for one in found if isinstance(one, Shortlist)]
+
+    rows = as_rows(features)
     n = rows.shape[0]
-    worth = as_quality(relevance, n, "relevance")
-    k = as_count(k, "k", 1)
-    diversity = _as_diversity(diversity)
-    n_draws = as_count(n_draws, "n_draws", 1)
-    one_of(answer, "answer", ("draw", "best"))
+    labels = list(features.index) if labels is None and is_dataframe(features) else labels
     if labels is not None and len(labels) != n:
         raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
-    condition = Condition.of(include, exclude, Naming(n, labels))
-    usable = _usable(worth, condition, k)
+    scores = _as_column(relevance, n, "relevance")
+    share = _as_share(diversity)
+    one_of(answer, "answer", ("best", "draw"))
+    order, fixed = _in_order(scores, include, exclude, labels)
+    if k is None and budget is None:
+        raise TypeError("k must be a whole number; it may be left out with costs and a budget")
+    k = len(order) if k is None else as_count(k, "k", 1)
+    _check_size(k, fixed, len(order), n)
+    limits = _limits(order, n, costs, budget, groups, at_least or {}, at_most)
+    if answer == "draw" and limits is not None:
+        raise ValueError("costs and groups need answer='best': draws cannot keep to them")
 
-    if diversity == 0:
-        ranks = np.where(usable, worth, -1.0)
-        ranks[condition.include] = np.inf
-        chosen, log_prob = np.argsort(-ranks, kind="stable")[:k], 0.0
-        similar = ItemFeatures(np.zeros((n, 0)), unit_rows(rows), None)
+    ordered = scores[order]
+    mean = float(ordered.sum()) / len(order)
+    if not math.isfinite(mean):
+        check_finite(scores, "relevance")
+    sizes = [len(order)]
+    if answer == "best" and limits is None:
+        sizes.insert(0, _pool(ordered, mean, k, fixed, share))
+    for size in sizes:
+        items = candidates(rows[order[:size]], ordered[:size], k, duplicates)
+        energies = items.energies()
+        chosen, repulsion = most_relevant(energies, size, k, fixed, limits)
+        if len(chosen) == k:
+            break
+    if limits is not None and not (len(chosen) and limits.kept(chosen)):
+        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+    top = float(items.relevance[chosen].sum())
+    lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
+    log_prob = None
+    if answer == "best":
+        chosen = diversify(
+            energies, items.relevance, (chosen, repulsion), fixed, share * lift, limits
+        )
     else:
-        similar = item_features(rows, k)
-        target = target_of(similar.features, worth, diversity, usable, condition.include)
-        if condition.include.size:
-            target = target.condition(include=condition.include)
-        if answer == "best":
-            chosen = np.asarray(find_map(target).subset, dtype=np.int64)
-        else:
-            draws = sample(target, n_draws, rng=rng, progress=False)
-            chosen = draws.best().astype(np.int64)
-        log_prob = float(target.log_prob(chosen))
+        draws = importlib.import_module("zonodpp.apps.shortlist_draws")  # compiles; `best` does not
+        level = top - share * lift
+        chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
 
-    chosen = chosen[np.lexsort((chosen, -worth[chosen]))]
+    chosen.sort()
+    chosen = chosen[np.argsort(-items.relevance[chosen], kind="stable")]
+    lost = top - float(items.relevance[chosen].sum())
     return Shortlist(
-        chosen,
-        worth[chosen],
-        [i if labels is None else labels[i] for i in chosen.tolist()],
-        min(log_prob, 0.0),
-        _dissimilarity(similar.rows, chosen, similar.spread),
+        order[chosen],
+        items.relevance[chosen],
+        [i if labels is None else labels[i] for i in order[chosen].tolist()],
+        lost / lift if lift > 0.0 else 0.0,
+        log_prob,
+        _items=items.take(chosen),
     )
 
 
-def _as_diversity(diversity: float) -> float:
+def as_rows(features: MatrixLike) -> Matrix:
+    """Return features as a matrix; single precision stays as it is."""
+    if type(features) is np.ndarray and features.dtype in _FLOATS and features.ndim == 2:
+        return features
+    rows = as_matrix(features, "features")
+    return rows if isinstance(rows, np.ndarray) else rows.tocsr()
+
+
+def _as_column(values: ArrayLike, n: int, name: str) -> Floats:
+    """Return one finite number for each item."""
+    column: Floats = np.asarray(values, dtype=np.float64)
+    if column.shape != (n,):
+        raise ValueError(
+            f"{name} must have one entry for each of the {n} items, got shape {column.shape}"
+        )
+    return column
+
+
+def _as_share(diversity: float) -> float:
     try:
-        value = float(diversity)
+        share = float(diversity)
     except (TypeError, ValueError):
-        raise TypeError(f"diversity must be a number, got {diversity!r}") from None
-    if not value >= 0:
-        raise ValueError(f"diversity must be zero or more, got {value:g}")
-    return value
-
-
-def _usable(worth: Floats, condition: Condition, k: int) -> Booleans:
-    """Tell which items may be picked; raise if they are too few, or too many have to be."""
-    if condition.include.size > k:
+        raise TypeError(f"diversity must be a number from 0 to 1, got {diversity!r}") from None
+    if not 0.0 <= share <= 1.0:
         raise ValueError(
-            f"include names {condition.include.size} items, but k={k} are to be picked"
+            f"diversity must be from 0 to 1, the share of relevance to give up; got {share:g}"
         )
-    usable = worth > 0
-    usable[condition.include] = True
-    usable[condition.exclude] = False
-    count = int(usable.sum())
-    if count < k:
+    return share
+
+
+def _in_order(
+    scores: Floats, include: ItemsLike, exclude: ItemsLike, labels: Sequence[Hashable] | None
+) -> tuple[Integers, int]:
+    """Return the items that may be picked, and how many of them must be: these come first."""
+    order = np.argsort(-scores, kind="stable")
+    if isinstance(include, tuple) and isinstance(exclude, tuple) and not include + exclude:
+        return order, 0
+    # These rooms import SciPy, which takes longer than a list.
+    naming = importlib.import_module("zonodpp.targets.labels").Naming(len(scores), labels)
+    condition = importlib.import_module("zonodpp.targets.conditioning").Condition
+    first, never = condition.of(include, exclude, naming)
+    rest = order[~np.isin(order, np.append(first, never))]
+    return np.append(order[np.isin(order, first)], rest), len(first)
+
+
+def _check_size(k: int, fixed: int, available: int, n: int) -> None:
+    if fixed > k:
+        raise ValueError(f"include names {fixed} items, but k={k} are to be picked")
+    if available < k:
         raise ValueError(
-            f"k={k} items asked for, but only {count} of {len(worth)} can be picked: the others "
-            "are excluded or have relevance zero"
+            f"k={k} items asked for, but only {available} of {n} can be picked: the others are "
+            "excluded"
         )
-    return usable
 
 
-def _dissimilarity(rows: Matrix, chosen: Integers, spread: float | None) -> float:
-    """One minus the mean similarity of two of the chosen items."""
-    if len(chosen) == 1:
-        return 1.0
-    few = to_dense((rows if isinstance(rows, np.ndarray) else rows.tocsr())[chosen])
-    alike = few @ few.T if spread is None else np.exp(-cdist(few, few) / spread)
-    return float(np.clip(1.0 - alike[np.triu_indices(len(few), 1)].mean(), 0.0, 2.0))
+def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:
+    """Return how many of the items in order are candidates of the search."""
+    rest = ordered[fixed:]
+    top = float(rest[: k - fixed].sum()) / max(1, k - fixed)
+    level = top - (1.0 + _REACH) * share * (top - mean)
+    within = len(rest) - int(rest[::-1].searchsorted(level))
+    return min(len(ordered), fixed + max(_TIMES_K * k, within))
+
+
+def candidates(rows: Matrix, scores: Floats, k: int, duplicates: float | None) -> Candidates:
+    """Return items with their similarity: the cosine, or for fewer than k columns of distances."""
+    if duplicates is not None and not 0.0 < duplicates <= 1.0:
+        raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
+    near = -1.0 if duplicates is None else 1.0 - duplicates
+    if rows.shape[1] < k and isinstance(rows, np.ndarray):
+        check_finite(rows, "features")
+        spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
+        return Candidates(scores, rows, None, spread, near)
+    if isinstance(rows, np.ndarray):
+        squares = np.einsum("ij,ij->i", rows, rows)
+    else:
+        squares = rows.multiply(rows).sum(axis=1)
+    if not (squares.min() > 0.0 and squares.max() < np.inf):  # zero, or beyond floating point
+        check_finite(rows, "features")
+        rows = importlib.import_module("zonodpp.linalg.dense").unit_rows(rows)
+        squares = np.ones(len(scores))
+    return Candidates(scores, rows, 1.0 / np.sqrt(squares), 1.0, near)
+
+
+def _limits(
+    order: Integers,
+    n: int,
+    costs: ArrayLike | None,
+    budget: float | None,
+    groups: Sequence[Hashable] | None,
+    at_least: Mapping[Hashable, int],
+    at_most: Mapping[Hashable, int] | int | None,
+) -> Limits | None:
+    """Return the limits of the items in order, or None where there are none."""
+    if (costs is None) != (budget is None):
+        raise ValueError("costs and budget come together: pass both or neither")
+    quotas = bool(at_least) or at_most is not None
+    if groups is None and quotas:
+        raise ValueError("at_least and at_most are quotas of groups: pass groups too")
+    if costs is None and not quotas:
+        return None
+    names = [None] * n if groups is None else list(groups)
+    if len(names) != n:
+        raise ValueError(f"groups must name the group of each of the {n} items, got {len(names)}")
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    most = dict.fromkeys(codes, at_most) if isinstance(at_most, int) else dict(at_most or {})
+    unknown = [name for name in (*at_least, *most) if name not in codes]
+    if unknown:
+        raise ValueError(f"no item is in the group {unknown[0]!r}")
+    return Limits(
+        np.zeros(n) if costs is None else as_scores(costs, n, "costs")[order],
+        np.inf if budget is None else float(budget),
+        np.array([codes[name] for name in names])[order],
+        np.array([at_least.get(name, 0) for name in codes]),
+        np.array([most.get(name, n) for name in codes]),
+    )

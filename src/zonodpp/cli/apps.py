@@ -67,6 +67,7 @@ def make_shortlist(options: ShortlistOptions) -> Result:
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
     scores = read_weights(table, options.relevance, n, "--relevance")
     found = apps.shortlist(scores, table.values, options.k, rng=options.seed, **choices)
+    assert isinstance(found, apps.Shortlist)
     facts = {"seed": options.seed, "items": n, "indices": found.indices, "labels": found.labels}
     facts |= {"relevance": found.relevance, "diversity": found.diversity}
     rows = list(zip(found.labels, found.relevance.tolist(), strict=True))

@@ -165,11 +165,11 @@ class ShortlistOptions(Restriction, Input):
 
     relevance: str = option("--relevance COLUMN|FILE", "How good each item is.", required=True)
     k: int = option("-k --number N", "How many.", default=10)
-    diversity: float = option("--diversity D", "0 goes by relevance alone.", default=1.0)
-    answer: Literal["draw", "best"] = option(
-        "--answer", "A random draw, or the likeliest set that a search finds.", default="draw"
+    diversity: float = option("--diversity D", "Share of relevance to give up.", default=0.1)
+    answer: Literal["best", "draw"] = option(
+        "--answer", "The most diverse list that a search finds, or a random one.", default="best"
     )
-    n_draws: int = option("-n --draws N", "Keep the best draw of N.", default=1)
+    n_draws: int = option("-n --draws N", "Keep the likeliest draw of N.", default=1)
     seed: int = SEED
 
 

@@ -1,0 +1,98 @@
+"""A report of near-duplicates, which says whether a diverse list can help at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._types import Integers, MatrixLike
+from zonodpp.apps.shortlists import Shortlist, as_rows, candidates, shortlist
+
+_SHARES = (0.05, 0.1, 0.2, 0.4)  # of relevance, at which lists are compared
+_ROWS = 256  # items whose similarities are computed at once
+_NOTABLE = 1.05  # ratio of mean distances from which a list counts as more diverse
+
+
+@dataclass(frozen=True)
+class DuplicateReport:
+    """Near-duplicates among items, and what a diverse list would change.
+
+    Attributes
+    ----------
+    pairs : (p, 2) array of int
+        Items of the threshold's similarity or more.
+    repeated : int
+        How many of the k most relevant items are near-duplicates of more relevant ones.
+    top : Shortlist
+        The k most relevant items.
+    lists : dict from float to Shortlist
+        Lists by `shortlist`, by their ``diversity``.
+    """
+
+    pairs: Integers
+    repeated: int
+    top: Shortlist
+    lists: dict[float, Shortlist]
+
+    @property
+    def helps(self) -> bool:
+        """Whether a list for a tenth of the relevance differs notably from the most relevant."""
+        gained = self.lists[0.1].diversity > _NOTABLE * self.top.diversity
+        return gained or self.repeated > 0
+
+    def __str__(self) -> str:
+        named = {"the most relevant": self.top}
+        named |= {f"diversity={share:g}": found for share, found in self.lists.items()}
+        return "\n".join(
+            [
+                f"near-duplicates: {len(self.pairs)} pairs, {len(np.unique(self.pairs))} items",
+                f"{self.repeated} of the {len(self.top)} most relevant repeat a more relevant item",
+                *(
+                    f"{name}: mean distance {found.diversity:.3f}, smallest {found.nearest:.3f}"
+                    for name, found in named.items()
+                ),
+                "diversity helps" if self.helps else "diversity changes little",
+            ]
+        )
+
+
+def near_duplicates(
+    relevance: ArrayLike, features: MatrixLike, k: int = 10, *, threshold: float = 0.97
+) -> DuplicateReport:
+    """Report items that are nearly the same, and whether a diverse list would differ.
+
+    Parameters
+    ----------
+    relevance, features, k
+        As in `zonodpp.apps.shortlist`.
+    threshold : float, default 0.97
+        The similarity from which two items are near-duplicates.
+
+    Examples
+    --------
+    >>> from zonodpp.apps import near_duplicates
+    >>> report = near_duplicates([3, 2, 1], [[1, 0], [1, 0.1], [0, 1]], 2)
+    >>> report.pairs.tolist(), report.repeated, report.helps
+    ([[0, 1]], 1, True)
+    """
+    rows = as_rows(features)
+    n = rows.shape[0]
+    items = candidates(rows, np.zeros(n), k, threshold)
+    blocks = []
+    for start in range(0, n, _ROWS):
+        near = 1.0 - items.similarity(slice(start, min(start + _ROWS, n))) <= items.least_distance
+        first, second = np.nonzero(near)
+        blocks.append(np.column_stack([first + start, second])[second > first + start])
+    pairs = np.concatenate(blocks)
+
+    def best(share: float, limit: float | None) -> Shortlist:
+        found = shortlist(relevance, rows, k, diversity=share, duplicates=limit)
+        assert isinstance(found, Shortlist)
+        return found
+
+    top = best(0.0, None)
+    alike = 1.0 - top.similarity <= items.least_distance
+    repeated = int(np.triu(alike, 1).any(axis=0).sum())
+    return DuplicateReport(pairs, repeated, top, {s: best(s, threshold) for s in _SHARES})

@@ -1,0 +1,202 @@
+"""The best list: exchanges that buy the most distance for the least relevance.
+
+Two items at distance d repel each other with energy d^(-5/4), the distance being one minus the
+similarity. The search begins with the most relevant items. It then exchanges one item at a time,
+each time the pair with the largest loss of energy for each unit of relevance given up, for as long
+as the list stays above the relevance asked for. The energy of a pair grows without bound as the two
+become alike, so that it keeps the nearest two items apart and not only the average. Larger powers
+favour the smallest distance of a list, smaller ones the mean distance.
+
+NumPy is all that is needed: rows of the similarity matrix are computed when an item comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from zonodpp._types import Booleans, Floats, Integers, Matrix
+
+Energies: TypeAlias = Callable[[slice], Floats]
+
+_ALIKE = 1e-6  # the distance that all closer pairs count with, so that energies stay finite
+_DUPLICATES = 1e-7  # the distance that near-duplicates count with: no gain makes up for it
+_BLOCKED = 1e8  # an energy between those of the two distances
+_CHOSEN = 1e100  # energy of items that are in the list already: they cannot come in
+_EXCHANGES = 1000  # ends the search should rounding errors make it go round in circles
+_TABLE = 64  # candidates whose energies are computed all at once
+_PRODUCT = 400_000  # multiplications of a block: BLAS takes several times as long for larger ones
+_WORTHWHILE = 0.01  # least gain of an exchange, as a share of the smallest energy of an item
+_ROUNDING = 1e-9  # losses of relevance below this share of its range
+
+
+class Candidates(NamedTuple):
+    """Items that may be picked: those that must be picked, then the most relevant first.
+
+    ``scale`` brings rows to length one, for cosines; without it similarity is
+    ``exp(-distance / spread)``. Items closer than ``least_distance`` are never picked together.
+    """
+
+    relevance: Floats
+    rows: Matrix
+    scale: Floats | None
+    spread: float
+    least_distance: float
+
+    def take(self, some: Integers) -> Candidates:
+        """Return some of the items."""
+        scale = None if self.scale is None else self.scale[some]
+        rows, relevance = self.rows[some], self.relevance[some]
+        return Candidates(relevance, rows, scale, self.spread, self.least_distance)
+
+    def similarity(self, some: slice) -> Floats:
+        """Return how alike some items (rows) and all items (columns) are."""
+        rows = self.rows[some]
+        if self.scale is None:
+            distances = np.linalg.norm(rows[:, None] - self.rows, axis=2)
+            return np.asarray(np.exp(distances / -self.spread))
+        cosines = rows @ self.rows.T
+        cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()
+        cosines *= self.scale
+        cosines *= self.scale[some, None]
+        return cosines
+
+    def energy(self, some: slice) -> Floats:
+        """Return the energies of some items with all items; with itself it is zero."""
+        step = max(1, _PRODUCT // self.rows[:1].size // len(self.relevance))
+        starts = range(some.start, some.stop, step)
+        blocks = [self.similarity(slice(i, min(i + step, some.stop))) for i in starts]
+        alike = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        distance = np.subtract(1.0, alike, dtype=np.float64)
+        near = distance <= self.least_distance
+        np.maximum(distance, _ALIKE, out=distance)
+        np.putmask(distance, near, _DUPLICATES)
+        distance *= np.sqrt(np.sqrt(distance))
+        energy = np.reciprocal(distance, out=distance)
+        energy.flat[some.start :: energy.shape[1] + 1] = 0.0
+        return energy
+
+    def energies(self) -> Energies:
+        """Return a function that gives the energies of some items with all items."""
+        n = len(self.relevance)
+        return self.energy(slice(0, n)).__getitem__ if n <= _TABLE else self.energy
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A budget for the sum of costs, and the least and most items of each group."""
+
+    costs: Floats
+    budget: float
+    groups: Integers
+    least: Integers
+    most: Integers
+
+    def admits(self, chosen: list[int], item: int, scarce: bool) -> bool:
+        """Tell whether one more item is within the budget and its group below its quota.
+
+        The quota is the least number of items if they are ``scarce``, and the most otherwise.
+        """
+        group = self.groups[item]
+        quota = (self.least if scarce else self.most)[group]
+        members = np.count_nonzero(self.groups[chosen] == group)
+        spent = self.costs[chosen].sum() + self.costs[item]
+        return bool(members < quota and spent <= self.budget)
+
+    def kept(self, chosen: Integers) -> bool:
+        """Tell whether a list is within the budget and has enough items of each group."""
+        counts = np.bincount(self.groups[chosen], minlength=len(self.least))
+        return bool(np.all(counts >= self.least) and self.costs[chosen].sum() <= self.budget)
+
+    def exchanges(self, chosen: Integers) -> Booleans:
+        """Tell which of the chosen items (rows) may make room for which items (columns)."""
+        groups = self.groups[chosen]
+        counts = np.bincount(groups, minlength=len(self.least))
+        same = groups[:, None] == self.groups
+        may_leave, may_come = (counts > self.least)[groups], (counts < self.most)[self.groups]
+        left = self.budget - float(self.costs[chosen].sum())
+        affordable = self.costs - self.costs[chosen][:, None] <= left
+        return np.asarray(affordable & (same | (may_leave[:, None] & may_come)))
+
+
+def most_relevant(
+    energies: Energies, n: int, k: int, fixed: int, limits: Limits | None
+) -> tuple[Integers, Floats]:
+    """Return the list that relevance alone gives, without near-duplicates and within the limits.
+
+    The first ``fixed`` items are in it. It has fewer than k items where no more can be picked. The
+    second array holds the energies of each item of the list with all n items.
+    """
+    if limits is None:
+        first = energies(slice(0, k))
+        if fixed == k or first[:, :k].max() <= _BLOCKED:
+            return np.arange(k), first
+    chosen: list[int] = []
+    found: list[Floats] = []
+    blocked = np.zeros(n, dtype=bool)  # near-duplicates of chosen items
+    for scarce in (True, False):  # groups that need items come first
+        for item in range(n):
+            if len(chosen) == k:
+                break
+            free = not scarce if limits is None else limits.admits(chosen, item, scarce)
+            if item in chosen or (item >= fixed and (blocked[item] or not free)):
+                continue
+            chosen.append(item)
+            found.append(energies(slice(item, item + 1))[0])
+            blocked |= found[-1] > _BLOCKED
+    return np.array(chosen, dtype=np.int64), np.array(found)
+
+
+def diversify(
+    energies: Energies,
+    relevance: Floats,
+    start: tuple[Integers, Floats],
+    fixed: int,
+    allowance: float,
+    limits: Limits | None,
+) -> Integers:
+    """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance."""
+    chosen, repulsion = start[0], start[1].copy()  # energies of chosen items (rows) with all items
+    n = len(relevance)
+    levels = relevance[chosen]
+    tiny = _ROUNDING * float(relevance.max() - relevance.min()) or 1.0
+    total = repulsion.sum(axis=0)  # of each item with all chosen ones
+    own = total[chosen]
+    least = _WORTHWHILE * float(own.min())
+    own[:fixed] = -_CHOSEN  # no gain is large enough to give these up
+    column = own[:, None]
+    total += least  # so that gains are those beyond the least one
+    total[chosen] = _CHOSEN
+    loss = np.subtract.outer(levels, relevance)
+    price = np.maximum(loss, tiny)
+    gain = np.empty_like(repulsion)
+    for _ in range(_EXCHANGES):
+        np.subtract(column, total, out=gain)
+        gain += repulsion
+        gain /= price
+        if limits is not None:
+            gain *= limits.exchanges(chosen)
+        slot, item = divmod(int(gain.argmax()), n)
+        if loss[slot, item] > allowance + tiny:
+            beyond = loss > allowance + tiny
+            price[beyond] = np.inf
+            gain[beyond] = 0.0
+            slot, item = divmod(int(gain.argmax()), n)
+        if gain[slot, item] <= 0.0:
+            break
+        allowance -= loss[slot, item]
+        change = energies(slice(item, item + 1))[0] - repulsion[slot]
+        entering = total[item] - repulsion[slot, item] - least
+        total[chosen[slot]] = own[slot] + least
+        total += change
+        total[item] = _CHOSEN
+        own += change[chosen]
+        own[slot] = entering
+        repulsion[slot] += change
+        chosen[slot] = item
+        np.subtract(relevance[item], relevance, out=loss[slot])
+        np.maximum(loss[slot], tiny, out=price[slot])
+    return chosen
