@@ -167,7 +167,7 @@ def distances(name: str, X: np.ndarray, queries: int) -> list[Row]:
     table = []
     for share in LEVELS:
         means = {who: np.mean(found[share, who], axis=0) for who in ("ours", *PEERS)}
-        for place, (measure, floor) in enumerate({"mean": 1.0, "smallest": 0.99}.items()):
+        for place, (measure, floor) in enumerate({"mean": 1.0, "smallest": 1.0}.items()):
             values = {who: float(pair[place]) for who, pair in means.items()}
             best = max(values[who] for who in PEERS)
             lists = np.array([found[share, who] for who in ("ours", *PEERS)])[:, :, place]
