@@ -158,6 +158,7 @@ def test_small_and_large_problems_have_the_same_transitions(name, power, monkeyp
     assert Exchange().prepare(target).whole
     _, _, whole = transition_matrix(target, "heat-bath")
     treat_as("large", monkeypatch)
+    target = volume_targets(power)[name]  # a new one: what was prepared is remembered
     sampler = Exchange().prepare(target)
     assert not sampler.whole
     assert name == "sparse" or sampler.alias.size
