@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from cases import graphs
 
-from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, Trees, VolumeSampling
+from zonodpp import (
+    DPP,
+    KDPP,
+    Design,
+    Exact,
+    Exchange,
+    HitAndRun,
+    ProjectionDPP,
+    Trees,
+    VolumeSampling,
+)
 
 A = np.random.default_rng(0).normal(size=(3, 9))
 PROJECTION = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 9))
@@ -15,11 +25,13 @@ VOLUME = VolumeSampling(A)
 GRAPH = ProjectionDPP.from_graph(graphs()["wheel"])
 GENERAL = DPP(L=A.T @ A)
 SIZED = KDPP(A.T @ A + np.eye(9), 3)
+DESIGN = Design(A.T, 6)
 CASES = {
     "exact": (Exact(), PROJECTION),
     "exact, chain rule": (Exact(algorithm="chain-rule"), PROJECTION),
     "exact, DPP": (Exact(), GENERAL),
     "exact, k-DPP": (Exact(), SIZED),
+    "exact, design": (Exact(), DESIGN),
     "heat-bath": (Exchange(), VOLUME),
     "metropolis": (Exchange(rule="metropolis"), PROJECTION),
     "barker": (Exchange(rule="barker"), GRAPH),
@@ -109,7 +121,7 @@ def test_tracked_sets_are_added_up(case):
         assert np.array_equal(share.ravel(), np.array(held, dtype=float))
 
 
-@pytest.mark.parametrize("target", [PROJECTION, VOLUME, GRAPH, GENERAL, SIZED], ids=repr)
+@pytest.mark.parametrize("target", [PROJECTION, VOLUME, GRAPH, GENERAL, SIZED, DESIGN], ids=repr)
 def test_every_target_names_methods_that_draw_from_it(target):
     from zonodpp.samplers.methods import best_method, method_class
 
@@ -126,6 +138,7 @@ def test_methods_refuse_targets_that_they_cannot_draw_from():
         (Exact(), VOLUME),
         (Exchange(), SIZED),
         (HitAndRun(), SIZED),
+        (Exchange(), DESIGN),
         (Trees(), PROJECTION),
         (Trees(), GENERAL),
     ):

@@ -358,7 +358,7 @@ def test_many_items_are_scanned_in_chunks(monkeypatch):
     items = items_of(rng.lognormal(size=(500, 6)), 0.01)
     start = rng.choice(500, 10, replace=False)
     whole = climb(items, start, free_size=False)
-    monkeypatch.setattr("zonodpp.maximum.local_search._ENTRIES", 70)
+    monkeypatch.setattr("zonodpp.maximum.local_search.ENTRIES", 70)
     members, value, steps, _ = climb(items, start, free_size=False)
     assert sorted(members) == sorted(whole[0])
     assert value == pytest.approx(whole[1])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zonodpp.samplers.trees import Trees
     from zonodpp.samples import Samples
     from zonodpp.targets import ProjectionDPP, VolumeSampling
+    from zonodpp.targets.design import Design
     from zonodpp.targets.dpp import DPP
     from zonodpp.targets.kdpp import KDPP
     from zonodpp.zonotope import Zonotope
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DPP",
     "KDPP",
+    "Design",
     "Exact",
     "Exchange",
     "HitAndRun",
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "DPP": "targets.dpp",
+        "Design": "targets.design",
         "Exact": "samplers.exact",
         "Exchange": "samplers.exchange",
         "HitAndRun": "samplers.hit_and_run",

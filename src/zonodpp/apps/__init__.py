@@ -1,16 +1,18 @@
-"""Applications of the samplers: summaries of texts, landmarks of a data set, shortlists."""
+"""Applications: summaries of texts, landmarks of a data set, shortlists, designs."""
 
 from typing import TYPE_CHECKING
 
 from zonodpp._optional import lazy
 
 if TYPE_CHECKING:
+    from zonodpp.apps.designs import DesignRegression
     from zonodpp.apps.duplicates import DuplicateReport, near_duplicates
     from zonodpp.apps.landmarks import LandmarkSelector
     from zonodpp.apps.shortlists import Shortlist, shortlist
     from zonodpp.apps.summaries import Summary, summarize
 
 __all__ = [
+    "DesignRegression",
     "DuplicateReport",
     "LandmarkSelector",
     "Shortlist",
@@ -24,6 +26,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "DesignRegression": "designs",
         "DuplicateReport": "duplicates",
         "LandmarkSelector": "landmarks",
         "Shortlist": "shortlists",

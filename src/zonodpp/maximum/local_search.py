@@ -17,10 +17,10 @@ from zonodpp._types import Floats, Integers
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.greedy import STALE, Items, Span
 
-_TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles
-_ENTRIES = 2**20  # of the tableau over all items that are computed at a time
-_SHARE = 1 / 8  # of all items, those with the best exchanges, are searched on their own
-_FEW = 1000  # items that are not divided further: a pass over them takes milliseconds
+TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles
+ENTRIES = 2**20  # of the tableau over all items that are computed at a time
+SHARE = 1 / 8  # of all items, those with the best exchanges, are searched on their own
+FEW = 1000  # items that are not divided further: a pass over them takes milliseconds
 
 
 class Factor(NamedTuple):
@@ -82,7 +82,7 @@ def climb(items: Items, members: Integers, *, free_size: bool) -> Climb:
         if changed is None:
             return Climb(members, factor.log_det, steps, settled=True)
         taken = 1
-        count = max(_FEW, int(_SHARE * gains.size))
+        count = max(FEW, int(SHARE * gains.size))
         if 2 * (count + members.size) < gains.size:
             active = np.union1d(members, np.argpartition(gains, -count)[-count:])
             few = Items(*(part[active] for part in items))
@@ -109,7 +109,7 @@ def _best_move(
     log_scale[members] = -np.inf
     gains, leaving = np.empty(log_scale.size), np.empty(log_scale.size, dtype=np.int64)
     with np.errstate(divide="ignore"):
-        for span, unit in row_chunks(items.unit, max(1, _ENTRIES // members.size)):
+        for span, unit in row_chunks(items.unit, max(1, ENTRIES // members.size)):
             share = factor.left_over(unit, items.ridge[span])
             gain = factor.tableau(unit)
             gain *= gain
@@ -124,9 +124,9 @@ def _best_move(
                 leaving[span][alone > gains[span]] = -1
                 np.maximum(gains[span], alone, out=gains[span])
     item, least = int(np.argmax(gains)), int(np.argmin(loss))
-    if free_size and -loss[least] > max(gains[item], _TOLERANCE):
+    if free_size and -loss[least] > max(gains[item], TOLERANCE):
         return np.delete(members, least), gains
-    if not gains[item] > _TOLERANCE:
+    if not gains[item] > TOLERANCE:
         return None, gains
     kept = members if leaving[item] < 0 else np.delete(members, leaving[item])
     return np.append(kept, item), gains

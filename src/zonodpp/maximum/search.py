@@ -14,6 +14,7 @@ from zonodpp._types import Integers, MatrixLike
 from zonodpp.arguments import as_count, as_matrix, as_positive, check_finite
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.greedy import items_of, pick_greedily
+from zonodpp.maximum.designs import best_design
 from zonodpp.maximum.local_search import climb, factor_of
 from zonodpp.targets.target import Target
 
@@ -27,8 +28,8 @@ class Maximum:
     subset : (k,) array of int
         The items, ascending.
     log_weight : float
-        The logarithm of what was maximised, without normalisation: ``log det (L + ridge I)_S``, or
-        ``power * log |det A_B| + sum(log q_B)``.
+        The logarithm of what was maximised, without normalisation: ``log det (L + ridge I)_S``,
+        ``power * log |det A_B| + sum(log q_B)``, or ``log det(X_S' X_S)`` for a `Design`.
     swaps : int
         How many exchanges (for a free size also additions and removals) improved the greedy set.
     optimal : str
@@ -51,11 +52,12 @@ def find_map(
     Items are picked one at a time, each the best addition (Chen, Zhang and Zhou, 2018). Then one
     item at a time is exchanged for a better one, until no exchange makes the subset more likely.
     Every exchange raises the probability, so the search ends. For a graph the answer is the
-    spanning tree of greatest weight, which is exact.
+    spanning tree of greatest weight, which is exact. For a `Design` it is a D-optimal design, by
+    the exchanges of Fedorov and the excursions of Mitchell's DETMAX.
 
     Parameters
     ----------
-    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+    target : ProjectionDPP, VolumeSampling, DPP, KDPP or Design
         What to maximise. `target.condition` fixes items that must be in or out.
     k : int, optional
         How many items, for a DPP. None: as many as make it most likely. All other targets fix it.
@@ -87,7 +89,13 @@ def find_map(
     known = target.known_maximum()
     if known is not None:
         return Maximum(*known, 0, "global")
-    features, log_factor, power = target.objective(k, ridge)
+    features, log_factor, power, of_features = target.objective(k, ridge)
+    if of_features:
+        assert k is not None
+        design = best_design(features, k, swaps=swaps)
+        optimal = ("swaps" if design.settled else "rounding") if swaps else "greedy"
+        log_weight = design.log_det + log_factor
+        return Maximum(np.sort(design.members), log_weight, design.steps, optimal)
     # Items without features are impossible, perhaps by a condition, whatever the ridge.
     possible = np.flatnonzero(features.any(axis=1))
     found = maximise(features[possible], k=k, ridge=ridge, swaps=swaps)

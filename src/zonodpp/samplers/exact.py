@@ -23,10 +23,12 @@ from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
+from zonodpp.samplers.designs import DesignDraws
 from zonodpp.samplers.mixture import prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
 from zonodpp.samplers.streamed import prepare_stream
 from zonodpp.samplers.tracking import SetTracker, with_sets
+from zonodpp.targets.design import Design
 from zonodpp.targets.streamed import StreamedDPP
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ DRAWN, LEFT, ACCEPTED = range(3)
 
 @dataclass(frozen=True)
 class Exact:
-    """Independent draws: projection DPPs, general DPPs and k-DPPs.
+    """Independent draws: projection DPPs, general DPPs, k-DPPs and designs.
 
     Parameters
     ----------
@@ -85,6 +87,10 @@ class Exact:
             )
         if isinstance(target, StreamedDPP):
             return with_sets(prepare_stream(target, self.pool), track)
+        if isinstance(target, Design):
+            first = self.prepare(target.base)
+            tracker = SetTracker.of(None, target.n)
+            return with_sets(DesignDraws(first, target.k, tracker), track)
         set_up: Any = prepare_mixture if target.chooses_eigenvectors else prepare_projection
         sampler = remember(target, self.name, lambda: set_up(target))
         return with_sets(replace(sampler, algorithm=self.algorithm), track)

@@ -18,6 +18,7 @@ import numpy as np
 from zonodpp._types import Labels, Subsets
 from zonodpp.archives import check_archive, damage
 from zonodpp.targets import ProjectionDPP, VolumeSampling
+from zonodpp.targets.design import Design
 from zonodpp.targets.dpp import DPP
 from zonodpp.targets.kdpp import KDPP
 from zonodpp.targets.spanning_trees import SpanningTrees
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 _HEADER = "header"
-_KINDS = {kind.__name__: kind for kind in (ProjectionDPP, VolumeSampling, SpanningTrees, DPP, KDPP)}
+_TARGETS = (ProjectionDPP, VolumeSampling, SpanningTrees, DPP, KDPP, Design)
+_KINDS: dict[str, type[Target]] = {kind.__name__: kind for kind in _TARGETS}
 
 
 def write_arrays(

@@ -26,12 +26,14 @@ class Objective(NamedTuple):
     """What `find_map` maximises: det (features features' + ridge I)_S over sets S of k items.
 
     The log weight of a set is ``power / 2`` times the sum of ``log_factor`` and the log of that
-    determinant.
+    determinant. If ``of_features``, it is det (features_S' features_S) instead, for k of at least
+    the number of features.
     """
 
     features: Floats
     log_factor: float
     power: float = 2.0
+    of_features: bool = False
 
 
 class Target:

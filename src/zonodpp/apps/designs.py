@@ -1,0 +1,176 @@
+"""`DesignRegression`: unbiased least squares from the labels of a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._types import Floats, Integers, MatrixLike
+from zonodpp.arguments import as_count, as_flag
+from zonodpp.runs.sampling import sample
+from zonodpp.targets.design import Design
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils import (
+        Tags,
+        assert_all_finite,
+        check_consistent_length,
+        check_random_state,
+    )
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:  # the class below derives from scikit-learn's
+    raise ImportError(
+        "DesignRegression needs scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
+    ) from error
+
+Labels = ArrayLike | Callable[[Integers], ArrayLike]
+
+
+class DesignRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression that reads the labels of k rows and has the right mean.
+
+    The mean of the coefficients over draws is the least squares solution of all rows, whatever the
+    labels are: they need not come from a linear model. Least squares on rows that are drawn
+    uniformly is biased.
+
+    Parameters
+    ----------
+    k : int, optional
+        How many rows to draw, at least as many as there are coefficients (the intercept is one).
+        None: twice as many as coefficients, or all rows if there are fewer.
+    rescaled : bool, default False
+        False: volume sampling, P(S) proportional to det(X_S' X_S); see `zonodpp.Design`. It suits
+        labels with independent noise of one variance. True: leveraged volume sampling. Of the k
+        rows d come from the projection DPP of X and all others independently from leverage scores
+        l, so that a row may come twice; row i has weight 1 / l_i in least squares. Its squared loss
+        over all rows is at most 1 + epsilon times the least one for k of the order of
+        d log d + d / epsilon, whatever the labels are.
+    fit_intercept : bool, default True
+        Whether to add a column of ones.
+    random_state : int, RandomState or None
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    coef_ : (n_features,) or (n_outputs, n_features) array
+        Coefficients.
+    intercept_ : float or (n_outputs,) array
+        The constant; 0.0 without an intercept.
+    indices_ : (k,) array of int
+        The rows drawn, ascending; with ``rescaled=True`` some may come twice.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
+    Journal of Machine Learning Research 19 (2018).
+    M. Derezinski, M. K. Warmuth, D. Hsu, "Leveraged volume sampling for linear regression",
+    NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.apps import DesignRegression
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> def measure(rows):  # an experiment for each row that was drawn
+    ...     return 2.0 + X[rows] @ [1.0, 0.0, -1.0]
+    >>> model = DesignRegression(k=10, random_state=0).fit(X, measure)
+    >>> model.coef_.round(6) + 0.0, round(float(model.intercept_), 6), model.indices_.size
+    (array([ 1.,  0., -1.]), 2.0, 10)
+    """
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        rescaled: bool = False,
+        fit_intercept: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.k = k
+        self.rescaled = rescaled
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: MatrixLike, y: Labels) -> Self:
+        """Draw rows, read their labels, and solve the least squares problem.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or DataFrame
+            All rows. Their columns, with the column of ones, are linearly independent.
+        y : array_like or function
+            Labels, (n_samples,) or (n_samples, n_outputs), of which those of the drawn rows are
+            read: all others may be anything, such as NaN. A function gets the numbers of the drawn
+            rows, each once and ascending, and returns their labels.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import DesignRegression
+        >>> DesignRegression(2, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).coef_
+        array([2.])
+        """
+        if y is None:
+            raise ValueError("DesignRegression requires y to be passed, but the target y is None")
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        columns = np.column_stack([np.ones(len(X)), X]) if self._has_intercept() else X
+        n, d = columns.shape
+        k = min(2 * d, max(n, d)) if self.k is None else as_count(self.k, "k", 1)
+        if not callable(y):
+            check_consistent_length(X, y)
+        state = check_random_state(self.random_state)
+        rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
+        self.indices_, scale = self._draw(columns, k, rng)
+        rows, places = np.unique(self.indices_, return_inverse=True)
+        labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
+        if labels.ndim not in (1, 2) or len(labels) != rows.size:
+            raise ValueError(
+                f"y must give one label, or one row of labels, for each of the {rows.size} drawn "
+                f"rows, got an array of shape {labels.shape}"
+            )
+        assert_all_finite(labels, input_name="y")
+        known = labels[places] * scale.reshape(-1, *[1] * (labels.ndim - 1))
+        solution = np.linalg.lstsq(columns[self.indices_] * scale[:, None], known)[0]
+        self.coef_ = solution[d - X.shape[1] :].T
+        self.intercept_ = solution[0] if self._has_intercept() else 0.0
+        return self
+
+    def _has_intercept(self) -> bool:
+        return as_flag(self.fit_intercept, "fit_intercept")
+
+    def _draw(self, columns: Floats, k: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
+        """Return the rows of a draw, and the factors by which least squares multiplies them."""
+        n, d = columns.shape
+        rescaled = as_flag(self.rescaled, "rescaled")
+        target = Design(columns, min(k, d) if rescaled else k)
+        rows = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
+        if not rescaled:
+            return rows, np.ones(k)
+        leverages = target.base.marginals()
+        others = rng.choice(n, k - d, p=leverages / leverages.sum())
+        rows = np.sort(np.concatenate([rows, others]))
+        return rows, 1.0 / np.sqrt(leverages[rows])
+
+    def predict(self, X: MatrixLike) -> Floats:
+        """Return predictions for rows.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import DesignRegression
+        >>> model = DesignRegression(2, random_state=0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+        >>> model.predict([[4.0]]).round(6)
+        array([9.])
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

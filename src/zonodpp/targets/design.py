@@ -1,0 +1,253 @@
+"""Designs: k rows of X, at least as many as columns, by the determinant of their Gram matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from zonodpp._threads import one_thread
+from zonodpp._types import Floats, Integers, Labels, MatrixLike
+from zonodpp.arguments import NonFiniteError, as_count, as_matrix
+from zonodpp.linalg.gram import RankError
+from zonodpp.targets.conditioning import Condition
+from zonodpp.targets.labels import labels_of
+from zonodpp.targets.projection import ProjectionDPP
+from zonodpp.targets.target import Arrays, Header, Objective, Target
+
+
+class Design(Target):
+    """Volume sampling of k rows of X: P(S) proportional to det(X_S' X_S), for any k >= d.
+
+    A draw is one of the projection DPP of X, which has d rows, and k - d of the other rows, all
+    sets of them equally likely. Least squares on the rows of a draw has the least squares solution
+    of all rows as its mean, whatever the labels are: see `zonodpp.apps.DesignRegression`. The most
+    likely draw is the D-optimal design, for which `zonodpp.find_map` searches.
+
+    Parameters
+    ----------
+    X : (n, d) array_like, DataFrame or scipy.sparse matrix
+        Items are rows. Its columns are linearly independent. A float64 array is not copied: do not
+        change it.
+    k : int
+        The number of rows of every draw, from d to n.
+    weights : (n,) array_like, optional
+        Non-negative weights q of the rows: P(S) is then proportional to
+        ``det(X_S' diag(q_S) X_S)``, as for observations with variances 1/q. A row of weight zero
+        adds nothing to the determinant, but it may be one of the k - d others.
+
+    Attributes
+    ----------
+    n, d, k : int
+        Numbers of rows and columns of X, and of rows in a draw.
+    r : int
+        The same as k.
+    base : ProjectionDPP
+        The law of the first d rows of a draw.
+    weights, labels
+        Of the rows; None if there are none.
+
+    References
+    ----------
+    M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
+    Journal of Machine Learning Research 19 (2018).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp import Design, find_map, sample
+    >>> X = np.column_stack([np.ones(9), np.arange(9.0)])
+    >>> target = Design(X, 4)
+    >>> target
+    Design(k=4, d=2, n=9)
+    >>> sample(target, 5, rng=0).subsets.shape
+    (1, 5, 4)
+    >>> find_map(target).subset
+    array([0, 1, 7, 8])
+    """
+
+    d: int
+    k: int
+    base: ProjectionDPP
+
+    def __init__(self, X: MatrixLike, k: int, *, weights: ArrayLike | None = None) -> None:
+        matrix = as_matrix(X, "X")
+        n, d = matrix.shape
+        if d > n:
+            raise ValueError(
+                f"X has items as rows, got {n} items with {d} features: fewer rows than columns "
+                "have determinant zero. Use fewer features, or KDPP.from_features(X, k) for k < d"
+            )
+        A = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsc()
+        try:
+            base = ProjectionDPP._make(A, weights, None, given="")
+        except RankError as error:
+            weighted = "" if weights is None else " after weighting"
+            raise ValueError(
+                f"X has numerical rank {error.rank} but {d} columns{weighted}: these must be "
+                "linearly independent. Drop columns that depend on others"
+            ) from None
+        except NonFiniteError as error:
+            raise NonFiniteError("X", error.count, error.place) from None
+        self._set(base, k, labels_of(X, "index"))
+
+    def _set(self, base: ProjectionDPP, k: int, labels: Labels | None) -> None:
+        n, d = base.n, base.r
+        k = as_count(k, "k", 1)
+        if k < d:
+            raise ValueError(
+                f"k = {k} rows asked for, but X has {d} columns: det(X_S' X_S) is zero for fewer "
+                f"than {d} rows. Take k >= {d}, or KDPP.from_features(X, {k}) for det(X_S X_S')"
+            )
+        if k > n:
+            raise ValueError(f"k = {k} rows asked for, but X has {n}")
+        self.__dict__.update(
+            base=base, n=n, d=d, k=k, r=k, labels=labels, weights=base.weights, power=2.0
+        )
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else ", weighted"
+        return f"Design(k={self.k}, d={self.d}, n={self.n}{weighted})"
+
+    def _whitened(self, items: Integers) -> Floats:
+        """Return rows, (count, d), in coordinates in which X' diag(q) X is the identity."""
+        where = self.base.coordinates
+        return np.asarray((where.gram.W @ where.weighted(items)).T)
+
+    def log_prob(self, B: ArrayLike) -> Floats:
+        """Log probability of designs.
+
+        The sum of det(X_S' X_S) over all S is C(n - d, k - d) det(X' X): each set of d rows, to
+        which the Cauchy-Binet formula assigns its squared determinant, is part of that many S.
+
+        Parameters
+        ----------
+        B : (..., k) array_like of int
+            One set of k rows, or an array of them. Rows that do not span all directions have -inf.
+
+        Examples
+        --------
+        >>> from itertools import combinations
+        >>> import numpy as np
+        >>> from zonodpp import Design
+        >>> target = Design([[1, 0], [2, 1], [0, 2], [-1, 1]], 3)
+        >>> sets = list(combinations(range(4), 3))
+        >>> round(float(np.exp(target.log_prob(sets)).sum()), 12)
+        1.0
+        """
+        sets = self.items(B, "B")
+        if sets.shape[-1] != self.k:
+            raise ValueError(f"a draw has k = {self.k} rows, got {sets.shape[-1]}")
+        flat = sets.reshape(math.prod(sets.shape[:-1]), self.k)
+        logs = np.array([_log_det(self._whitened(items)) for items in flat])
+        logs -= _log_choose(self.n - self.d, self.k - self.d)
+        return np.asarray(logs.reshape(sets.shape[:-1]))[()]
+
+    def inclusion(self, S: ArrayLike) -> Floats:
+        """Exact probability that all items of S are in the draw; O(t^3) for t items.
+
+        The number of items of S among the first d rows of a draw is a sum of independent coin
+        flips, whose chances are the eigenvalues of the kernel of the projection DPP on S. Given
+        that j of the t items are there, the k - d others hold the remaining t - j items with
+        probability (k - d)...(k - d - t + j + 1) / ((n - d)...(n - d - t + j + 1)).
+
+        Parameters
+        ----------
+        S : (..., t) array_like of int
+            One set of items, or an array of sets of the same size.
+
+        Examples
+        --------
+        >>> from zonodpp import Design
+        >>> target = Design([[1, 0], [2, 1], [0, 2], [-1, 1]], 3)
+        >>> round(float(target.inclusion([0, 1])), 4)
+        0.4571
+        """
+        sets = self.items(S)
+        size = sets.shape[-1]
+        flat = sets.reshape(math.prod(sets.shape[:-1]), size)
+        left = np.maximum(self.k - self.d - np.arange(size), 0.0)
+        steps = left / np.maximum(self.n - self.d - np.arange(size), 1.0)
+        others = np.concatenate([[1.0], np.cumprod(steps)])  # entry m: that they hold m items
+        result = np.empty(len(flat))
+        for place, items in enumerate(flat):
+            rows = self._whitened(items)
+            counts = np.ones(1)  # the law of the number of items among the first d rows
+            for chance in np.clip(np.linalg.eigvalsh(rows @ rows.T), 0.0, 1.0):
+                counts = np.convolve(counts, [1.0 - chance, chance])
+            result[place] = counts @ others[::-1]
+        return np.asarray(result.reshape(sets.shape[:-1]))[()]
+
+    def marginals(self) -> Floats:
+        """Exact probability of each row: l + (1 - l)(k - d) / (n - d) for leverage score l.
+
+        Examples
+        --------
+        >>> from zonodpp import Design
+        >>> Design([[1, 0], [2, 1], [0, 2], [-1, 1]], 3).marginals().round(3)
+        array([0.586, 0.871, 0.843, 0.7  ])
+        """
+        leverages = self.base.marginals()
+        return leverages + (1.0 - leverages) * (self.k - self.d) / max(1, self.n - self.d)
+
+    def _given(self, condition: Condition) -> NoReturn:
+        raise ValueError(
+            "a Design cannot be conditioned: given some rows, its law is not that of a Design. To "
+            "leave rows out, make a Design of the others: Design(X[kept], k)"
+        )
+
+    def on_bases(self, method: str) -> NoReturn:
+        """Refuse: there are exact draws, and chains walk on sets of d rows."""
+        raise ValueError(
+            f"method={method!r} does not draw from a Design; use method='exact' (or 'auto'), whose "
+            "draws are independent"
+        )
+
+    def size_to_maximise(self, k: int | None, ridge: float) -> int:
+        """Return k, the size of every draw; another size or a ridge is refused."""
+        if k is not None and k != self.k:
+            raise ValueError(f"every draw of this target has k = {self.k} rows, got k = {k}")
+        if ridge:
+            raise ValueError("a ridge is for DPP and KDPP; leave it out")
+        return self.k
+
+    def objective(self, k: int | None, ridge: float) -> Objective:
+        """Return the whitened rows: a change of coordinates moves no maximum."""
+        with one_thread():
+            return self.base.objective(None, ridge)._replace(of_features=True)
+
+    def stored(self) -> tuple[Header, Arrays]:
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        header, arrays = self.base.stored()
+        return {**header, "k": self.k, "labels": self.labels}, arrays
+
+    @classmethod
+    def restored(cls, header: Header, arrays: Arrays) -> Self:
+        """Make the target that `stored` took apart, after checks of what a file may hold."""
+        target = cls.__new__(cls)
+        base = ProjectionDPP.restored({**header, "labels": None}, arrays)
+        target._set(base, header["k"], header["labels"])
+        return target
+
+
+def _log_det(rows: Floats) -> float:
+    """Return log det(rows' rows), -inf if it is zero but for rounding.
+
+    Pivoting takes the longest rows first, so that short ones keep their digits.
+    """
+    d = rows.shape[1]
+    found: Any = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
+    R, order = found
+    pivots = np.abs(np.diagonal(R))
+    if (pivots <= 8 * d * np.finfo(float).eps * np.linalg.norm(rows[order[:d]], axis=1)).any():
+        return -np.inf
+    rest = scipy.linalg.solve_triangular(R[:, :d], R[:, d:])
+    return float(2 * np.log(pivots).sum() + np.linalg.slogdet(np.eye(d) + rest @ rest.T)[1])
+
+
+def _log_choose(n: int, k: int) -> float:
+    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
