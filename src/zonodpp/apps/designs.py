@@ -47,8 +47,8 @@ class DesignRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         labels with independent noise of one variance. True: leveraged volume sampling. Of the k
         rows d come from the projection DPP of X and all others independently from leverage scores
         l, so that a row may come twice; row i has weight 1 / l_i in least squares. Its squared loss
-        over all rows is at most 1 + epsilon times the least one for k of the order of
-        d log d + d / epsilon, whatever the labels are.
+        over all rows is, with high probability, at most 1 + epsilon times the least one for k of
+        the order of d log d + d / epsilon, whatever the labels are.
     fit_intercept : bool, default True
         Whether to add a column of ones.
     random_state : int, RandomState or None

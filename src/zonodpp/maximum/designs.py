@@ -10,18 +10,17 @@ also begins with a few random designs, for the greedy one may lead to a poor loc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.linalg
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers
-from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.maximum.local_search import ENTRIES, FEW, SHARE, TOLERANCE, Climb
 
-_STARTS = 4  # random designs from which to climb too; more gain little (docs/designs.md)
+_STARTS = 2  # random designs from which to climb too; more gain little (docs/designs.md)
 _LONGEST = 6  # rows that an excursion adds or drops; Mitchell's DETMAX takes the same number
 
 
@@ -31,9 +30,10 @@ def best_design(rows: Floats, k: int, *, swaps: bool) -> Climb:
         members = pick_greedily(items_of(rows), rows.shape[1])
         members = _excursion(rows, members, [1] * (k - members.size))
         inverse, log_det = _factor(rows[members])
-        best = Climb(members, log_det, 0, settled=False)
+        best, gains = Climb(members, log_det, 0, settled=False), np.empty(len(rows))
         while swaps:
-            gains = _gains(rows, best.members, inverse)[0]
+            for start, stop, factors in _factors(rows, best.members, inverse):
+                gains[start:stop] = factors.max(axis=1)
             count = min(max(FEW, int(SHARE * gains.size)), gains.size)
             active = np.union1d(best.members, np.argpartition(gains, -count)[-count:])
             starts = _STARTS if best.steps == 0 else 0
@@ -74,13 +74,18 @@ def _climb(rows: Floats, members: Integers) -> Climb:
     inverse, log_det = _factor(rows[members])
     steps = 0
     while True:
-        gains, leaving = _gains(rows, members, inverse)
-        item = int(np.argmax(gains))
-        changed = np.append(np.delete(members, leaving[item]), item)
-        settled = not gains[item] > 1.0 + TOLERANCE
-        inverse, fresh = (inverse, log_det) if settled else _factor(rows[changed])
+        best, item, place = 1.0 + TOLERANCE, -1, 0
+        for start, _, factors in _factors(rows, members, inverse):
+            row, leaving = divmod(int(np.argmax(factors)), members.size)
+            if factors[row, leaving] > best:
+                best, item, place = float(factors[row, leaving]), start + row, leaving
+        if item < 0:
+            return Climb(members, log_det, steps, settled=True)
+        changed = members.copy()
+        changed[place] = item
+        inverse, fresh = _factor(rows[changed])
         if not fresh > log_det:
-            return Climb(members, log_det, steps, settled)
+            return Climb(members, log_det, steps, settled=False)
         members, log_det, steps = changed, fresh, steps + 1
 
 
@@ -91,20 +96,19 @@ def _factor(members: Floats) -> tuple[Floats, float]:
     return np.asarray(inverse), float(2 * np.log(np.abs(np.diagonal(R))).sum())
 
 
-def _gains(rows: Floats, members: Integers, inverse: Floats) -> tuple[Floats, Integers]:
-    """Return by what each row's best exchange multiplies the determinant, and who leaves for it."""
+def _factors(rows: Floats, members: Integers, inverse: Floats) -> Iterator[tuple[int, int, Floats]]:
+    """Yield by what exchanges multiply the determinant, for a span of rows and all members."""
     inside = rows[members] @ inverse
     slack = 1.0 - np.einsum("ij,ij->i", inside, inside)
-    gains, leaving = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
-    for span, chunk in row_chunks(rows, max(1, ENTRIES // members.size)):
-        white = chunk @ inverse
-        gain = white @ inside.T
-        gain *= gain
-        gain += np.outer(1.0 + np.einsum("ij,ij->i", white, white), slack)
-        leaving[span] = np.argmax(gain, axis=1)
-        gains[span] = gain.max(axis=1)
-    gains[members] = 0.0
-    return gains, leaving
+    step = max(1, ENTRIES // members.size)
+    for start in range(0, len(rows), step):
+        white = rows[start : start + step] @ inverse
+        factors = white @ inside.T
+        factors *= factors
+        factors += (1.0 + np.einsum("ij,ij->i", white, white))[:, None] * slack
+        there = members[(start <= members) & (members < start + step)]
+        factors[there - start] = 0.0
+        yield start, start + step, factors
 
 
 def _excursion(rows: Floats, members: Integers, moves: Sequence[int]) -> Integers:
