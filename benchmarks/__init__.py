@@ -132,7 +132,16 @@ def environment() -> Row:
     """Return what the numbers depend on: versions, processor, threads, load."""
     packages = (
         *("zonodpp", "numpy", "scipy", "numba", "llvmlite"),
-        *("dppy", "cvxopt", "highspy", "networkx", "scikit-learn", "arviz-stats", "pyversity"),
+        *(
+            "dppy",
+            "cvxopt",
+            "highspy",
+            "networkx",
+            "scikit-learn",
+            "arviz-stats",
+            "pyversity",
+            "pyDOE3",
+        ),
     )
     versions = {}
     for package in packages:
