@@ -143,8 +143,8 @@ def sample(
     if file is not None:
         file.resume(run, target.n)
         run.on_rest = file.rest
-    _run(run, file, progress, seconds, executor, workers)
-    if seconds is not None and not run.stored.all():
+    ended = _run(run, file, progress, seconds, executor, workers)
+    if ended and seconds is not None and not run.stored.all():
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
         if sampler.independent:
             to_first = "the first draw, which takes longer"
@@ -159,11 +159,11 @@ def _run(
     seconds: float | None,
     executor: Executor | None,
     workers: int | None,
-) -> None:
-    """Run the chains, with progress and checkpoints between slices; Ctrl-C ends it early."""
+) -> bool:
+    """Run the chains, with progress and checkpoints between slices; False after Ctrl-C."""
     begun = time.perf_counter()
     before = work_done(run)  # a checkpoint's, in a run that goes on
-    lost = None
+    lost, ended = None, True
     with reporter(progress) as report:
 
         def after_slice() -> None:
@@ -179,6 +179,7 @@ def _run(
         except Interrupted:
             text = f"interrupted: returning the {int(run.stored.min())} draws made so far"
             warnings.warn(text, stacklevel=3)
+            ended = False
         except LostWorkers as error:
             lost = error
     if file is not None:
@@ -188,6 +189,7 @@ def _run(
             raise RuntimeError(f"{lost} before every chain had a draw") from lost
         text = f"{lost}: returning the {int(run.stored.min())} draws made so far"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return ended
 
 
 def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:
