@@ -111,6 +111,7 @@ def test_a_reader_that_has_seen_enough(folder):
 def test_ctrl_c_keeps_the_draws(folder):
     words = ["sample", "foods.csv", "--id", "food", "--method", "exchange", "--seconds", "60"]
     words += ["--seed", "1", "--thin", "100", "--checkpoint", "run.checkpoint", "--json"]
+    run([*words[:6], "--draws", "1"])  # compiles: Ctrl-C before the first draw leaves none to keep
     running = subprocess.Popen(
         [COMMAND, *words],
         env=ENVIRONMENT,
@@ -121,7 +122,7 @@ def test_ctrl_c_keeps_the_draws(folder):
     )
     while not os.path.exists("run.checkpoint") and running.poll() is None:  # it may compile
         time.sleep(0.02)
-    time.sleep(0.5)
+    time.sleep(3)  # until there are draws, also on a slow machine
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
