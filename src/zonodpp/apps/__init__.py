@@ -1,4 +1,4 @@
-"""Applications: summaries of texts, landmarks of a data set, shortlists, designs."""
+"""Applications: summaries, landmarks, shortlists, diverse rows of a table, designs."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from zonodpp.apps.designs import DesignRegression
     from zonodpp.apps.duplicates import DuplicateReport, near_duplicates
     from zonodpp.apps.landmarks import LandmarkSelector
+    from zonodpp.apps.rows import diverse_rows
     from zonodpp.apps.shortlists import Shortlist, shortlist
     from zonodpp.apps.summaries import Summary, summarize
 
@@ -17,6 +18,7 @@ __all__ = [
     "LandmarkSelector",
     "Shortlist",
     "Summary",
+    "diverse_rows",
     "near_duplicates",
     "shortlist",
     "summarize",
@@ -31,6 +33,7 @@ __getattr__, __dir__ = lazy(
         "LandmarkSelector": "landmarks",
         "Shortlist": "shortlists",
         "Summary": "summaries",
+        "diverse_rows": "rows",
         "near_duplicates": "duplicates",
         "shortlist": "shortlists",
         "summarize": "summaries",

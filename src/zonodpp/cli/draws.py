@@ -15,7 +15,7 @@ from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import find_items, label_text, on_one_line
 from zonodpp.cli.options import Run
 from zonodpp.cli.output import Result, Rows
-from zonodpp.cli.targets import condition, make_target, read_weights
+from zonodpp.cli.targets import condition, make_target, prepare, read_weights
 from zonodpp.samples.storage import save_samples
 from zonodpp.targets.target import Target
 
@@ -35,6 +35,8 @@ def draw_subsets(options: SampleOptions) -> Result | None:
     table = read_table(options, None if by_columns else options.weights)
     n = table.values.shape[1 if by_columns else 0]
     weights = None if options.weights is None else read_weights(table, options.weights, n)
+    table, weights = prepare(table, options, weights)
+    n = n if by_columns else table.values.shape[0]
     target = condition(make_target(table, options, weights), options)
     sets = [find_items([text], target.labels, n, "--track") for text in options.track]
     if not all(sets):

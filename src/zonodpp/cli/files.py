@@ -110,7 +110,7 @@ def read_source(source: Source, options: Input, aside: Sequence[str] = ()) -> It
             tabs = source.format == "tsv"
             return read_delimited(stream, source.name, options, aside, tabs)
     if source.format == "parquet":
-        return _read_parquet(source, options, aside)
+        return _table_of_parquet(source, options, aside)
     values = read_array(source, options.key)
     if values.ndim != 2 or 0 in values.shape:
         needed = "a table has two dimensions, and is not empty"
@@ -180,12 +180,18 @@ def _parquet_size(facts: Any) -> int:
     return int(max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups)))
 
 
-def _read_parquet(source: Source, options: Input, aside: Sequence[str]) -> ItemTable:
+def read_parquet(source: Source) -> Any:
+    """Return the pyarrow table in a Parquet file, after a check of the size that it announces."""
     parquet = need_parquet()
     with readable(source, "a Parquet file") as stream:
         data = stream.read()
         check_size(_parquet_size(parquet.read_metadata(io.BytesIO(data))), len(data))
-        table = parquet.read_table(io.BytesIO(data))
+        return parquet.read_table(io.BytesIO(data))
+
+
+def _table_of_parquet(source: Source, options: Input, aside: Sequence[str]) -> ItemTable:
+    table = read_parquet(source)
+    with readable(source, "a Parquet file"):
         saved = (table.schema.pandas_metadata or {}).get("index_columns", [])
     index = [name for name in saved if name in table.column_names]  # labels of rows, no features
     id = options.id or next(iter(index), None)
@@ -193,6 +199,7 @@ def _read_parquet(source: Source, options: Input, aside: Sequence[str]) -> ItemT
     names = table.column_names
     choices = Input(id=id, columns=options.columns)
     layout = find_columns(source.name, choices, aside, len(names), names)
+    layout = layout._replace(gaps=options.missing != "error")
     arrays = [table.column(place).to_numpy() for place in layout.numeric]
     if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
         labels = None if id is None else list(map(str, table.column(layout.id).to_pylist()))

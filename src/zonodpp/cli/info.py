@@ -20,10 +20,11 @@ from click.shell_completion import get_completion_class
 from zonodpp import Samples
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_matrix, check_finite
-from zonodpp.cli.files import read_table
+from zonodpp.cli.files import open_source, read_source
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
 from zonodpp.cli.messages import printable
 from zonodpp.cli.output import Result
+from zonodpp.cli.rows import describe_columns
 from zonodpp.datasets import mnist_ones
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.qr import numerical_rank, triangle
@@ -109,7 +110,14 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         with contextlib.suppress(ValueError):  # it holds no draws
             samples = Samples.load(options.file)
             return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
-    table = read_table(options)
+    source = open_source(options.file, options.format)
+    try:
+        table = read_source(source, options)
+    except ValueError:
+        found = describe_columns(source, options) if options.items == "rows" else None
+        if found is None:
+            raise
+        return found
     X = table.values.T if options.items == "columns" else table.values
     n, d = X.shape
     facts: dict[str, object] = {

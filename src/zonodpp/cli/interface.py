@@ -59,6 +59,12 @@ class SampleOptions(Run, Restriction, TargetInput):
     """
 
     track: tuple[str, ...] = option("--track ITEM,...", "Estimate the chance of a set. Repeatable.")
+    standardize: bool = option("--standardize", "Bring features to mean 0 and deviation 1.")
+    missing: Literal["error", "drop", "median"] = option(
+        "--missing",
+        "Empty cells: refuse them, drop their rows, or fill in medians.",
+        default="error",
+    )
 
 
 class GraphInput(Options):
@@ -148,6 +154,31 @@ class LandmarksOptions(Input):
     seed: int = SEED
 
 
+@command("rows.pick_rows", "Diverse rows of a table of any columns.")
+class RowsOptions(Input):
+    """Pick rows of FILE that differ from each other; columns may be of any type.
+
+    Numbers and dates are standardised, categories and booleans encoded, missing values filled in
+    and flagged. Identifiers, text of too many values and constant columns are left out; the result
+    says which. --columns names the columns that count, the rows written have all of them. --csv
+    writes the rows as they stand in FILE. "zonodpp info FILE" tells beforehand what would be used.
+
+    --out takes .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example foods > foods.csv
+      zonodpp rows foods.csv -k 5
+      zonodpp rows foods.csv -k 3 --answer draw --weights protein --seed 1 --csv
+    """
+
+    k: int = option("-k --number N", "How many.", default=10)
+    weights: str | None = option("--weights COLUMN", "Weights of the rows, not negative.")
+    answer: Literal["best", "draw"] = option(
+        "--answer", "The likeliest set that a search finds, or a random draw.", default="best"
+    )
+    seed: int = SEED
+
+
 @command("apps.make_shortlist", "Relevant and diverse items.", (".npy",))
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
@@ -197,6 +228,8 @@ class VolumeOptions(ItemsInput):
 @command("info.show_facts", "This installation, a file, example data.", (".npy", ".txt", ".edges"))
 class InfoOptions(ItemsInput):
     """Describe FILE (shape, rank, what a draw would be), or else this installation.
+
+    Of a table with text or missing values: its columns, their types, and what "zonodpp rows" uses.
 
     Example:
       zonodpp info

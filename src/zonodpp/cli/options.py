@@ -101,6 +101,11 @@ class Input(Options):
         default=None,
     )
 
+    @property
+    def missing(self) -> str:
+        """Return what to do about cells without a value; most commands refuse them."""
+        return "error"
+
 
 class ItemsInput(Input):
     """A file whose items are the rows or the columns."""

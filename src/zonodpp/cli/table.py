@@ -19,6 +19,7 @@ from zonodpp.linalg.dense import to_dense
 _HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 _ROWS = 4096  # rows that are converted into numbers at a time
 _FEW = 12  # names of columns shown in a message
+_GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
 Row = tuple[int, Sequence[object]]  # its line in the file from 1, or 0, and its cells
 
 
@@ -55,6 +56,7 @@ class Layout(NamedTuple):
     id: int | None
     aside: dict[str, int]
     kept: list[int]  # the features
+    gaps: bool = False  # whether cells may be empty: they become NaN
 
     @property
     def numeric(self) -> list[int]:
@@ -90,7 +92,7 @@ def find_columns(
         kept = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
     if not kept:
         raise ValueError(f"{source} has no columns left to serve as features")
-    return Layout(width, names, id, apart, kept)
+    return Layout(width, names, id, apart, kept, options.missing != "error")
 
 
 def read_delimited(
@@ -111,6 +113,14 @@ def read_delimited(
     ValueError: x.csv, line 2, column 1 (row 1; rows and columns count from 0): expected a number,
     got 'four'
     """
+    names, width, rows = read_rows(stream, source, options.header, tabs)
+    return collect(source, find_columns(source, options, aside, width, names), rows)
+
+
+def read_rows(
+    stream: IO[bytes], source: str, header: bool | None, tabs: bool
+) -> tuple[list[str] | None, int, Iterator[Row]]:
+    """Return the names of the columns, if there are any, their number, and the rows of cells."""
     lines = text_lines(stream, source)
     head = list(islice(lines, _HEAD))
     rows = _read_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
@@ -118,9 +128,9 @@ def read_delimited(
     if top is None:
         raise ValueError(f"{source} is empty: there is nothing to read")
     names = [str(cell).strip() for cell in top[1]]
-    if options.header or (options.header is None and not any(map(is_number, names))):
-        return collect(source, find_columns(source, options, aside, len(names), names), rows)
-    return collect(source, find_columns(source, options, aside, len(names)), chain([top], rows))
+    if header or (header is None and not any(map(is_number, names))):
+        return names, len(names), rows
+    return None, len(names), chain([top], rows)
 
 
 def collect(source: str, layout: Layout, rows: Iterable[Row]) -> ItemTable:
@@ -152,21 +162,42 @@ def _as_numbers(block: list[Row], layout: Layout) -> Floats | None:
         return None
     places = layout.numeric
     try:
-        numbers = np.array([[cells[k] for k in places] for _, cells in block], dtype=np.float64)
+        numbers = np.array(
+            [
+                [np.nan if layout.gaps and is_gap(cells[k]) else cells[k] for k in places]
+                for _, cells in block
+            ],
+            dtype=np.float64,
+        )
     except (ValueError, TypeError):
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    valid = np.isfinite(numbers) | (layout.gaps & np.isnan(numbers))
+    return numbers if valid.all() else None
+
+
+def is_gap(cell: object) -> bool:
+    """Tell whether a cell is empty or says that its value is missing."""
+    return cell is None or str(cell).strip().lower() in _GAPS
+
+
+def check_width(line: int, row: int, cells: Sequence[object], width: int) -> str | None:
+    """Return what is wrong with a row that has more or fewer cells than the first; else None."""
+    if len(cells) == width:
+        return None
+    many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+    return f"line {line} (row {row}; rows count from 0): {many}, but the first row has {width}"
 
 
 def _problem(block: list[Row], first: int, layout: Layout) -> str:
     """Name the first row of another length, or the first cell that is no finite number."""
     for row, (line, cells) in enumerate(block, first):
-        if len(cells) != layout.width:
-            many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-            but = f"but the first row has {layout.width}"
-            return f"line {line} (row {row}; rows count from 0): {many}, {but}"
+        problem = check_width(line, row, cells, layout.width)
+        if problem is not None:
+            return problem
         for place in layout.numeric:
             cell = "" if cells[place] is None else str(cells[place]).strip()
+            if layout.gaps and is_gap(cell):
+                continue
             if is_number(cell) and np.isfinite(float(cell)):
                 continue
             column, hint = str(place) if layout.names is None else layout.names[place], ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from dataclasses import replace
 
 import click
 import numpy as np
@@ -16,7 +18,40 @@ from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import restricted_items
 from zonodpp.cli.options import Input, Restriction
 from zonodpp.cli.table import ItemTable
+from zonodpp.features import standardize
+from zonodpp.linalg.dense import to_dense
 from zonodpp.targets.target import Target
+
+
+def prepare(
+    table: ItemTable, options: SampleOptions, weights: Floats | None
+) -> tuple[ItemTable, Floats | None]:
+    """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
+    if options.missing == "error" and not options.standardize:
+        return table, weights
+    if options.items == "columns" or options.kernel:
+        raise click.UsageError("--missing and --standardize are for items as rows with features")
+    X, labels = to_dense(table.values), table.labels
+    gaps = np.isnan(X)
+    if options.missing == "drop" and gaps.any():
+        kept = np.flatnonzero(~gaps.any(axis=1))
+        if not kept.size:
+            raise ValueError(
+                f"{table.source}: every row has a missing value; pass --missing median"
+            )
+        found = f"{len(X) - kept.size} of {len(X)} rows have missing values and are left out"
+        warnings.warn(found, stacklevel=2)
+        labels = [str(row) if labels is None else labels[row] for row in kept.tolist()]
+        X, weights = X[kept], None if weights is None else weights[kept]
+    elif options.missing == "median" and gaps.any():
+        if gaps.all(axis=0).any():
+            raise ValueError(f"{table.source} has a column without any value; see --columns")
+        found = f"{int(gaps.sum())} missing values are replaced by medians of their columns"
+        warnings.warn(found, stacklevel=2)
+        X = np.where(gaps, np.nanmedian(X, axis=0), X)
+    return replace(
+        table, values=standardize(X) if options.standardize else X, labels=labels
+    ), weights
 
 
 def make_target(table: ItemTable, options: SampleOptions, weights: Floats | None) -> Target:
