@@ -1,9 +1,9 @@
 """Rows of tables: how well a few rows cover a table, against uniform, k-means and farthest-first.
 
 ``nearest`` is the mean distance from a row of the table to the nearest row picked (smaller is
-better); ``apart`` is the smallest distance between two rows picked (larger is better); ``levels`` is
-the share of the levels of all categories that occur in them. Nothing is promised: docs/rows.md says
-who wins where.
+better); ``apart`` is the smallest distance between two rows picked (larger is better); ``levels``
+is the share of the levels of all categories that occur in them. Nothing is promised: docs/rows.md
+says who wins where.
 Distances are those of the encoded table, so that all methods see the same points.
 """
 
