@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.apps.shortlist_search import Candidates, Energies, Limits, diversify, most_relevant
 from zonodpp.arguments import (
     as_count,
     as_matrix,
@@ -183,9 +183,7 @@ def shortlist(
 
     rows = as_rows(features)
     n = rows.shape[0]
-    labels = list(features.index) if labels is None and is_dataframe(features) else labels
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
+    labels = _names(features, labels, n)
     scores = _as_column(relevance, n, "relevance")
     share = _as_share(diversity)
     one_of(answer, "answer", ("best", "draw"))
@@ -202,24 +200,16 @@ def shortlist(
     mean = float(ordered.sum()) / len(order)
     if not math.isfinite(mean):
         check_finite(scores, "relevance")
-    sizes = [len(order)]
+    size = len(order)
     if answer == "best" and limits is None:
-        sizes.insert(0, _pool(ordered, mean, k, fixed, share))
-    for size in sizes:
-        items = candidates(rows[order[:size]], ordered[:size], k, duplicates)
-        energies = items.energies()
-        chosen, repulsion = most_relevant(energies, size, k, fixed, limits)
-        if len(chosen) == k:
-            break
-    if limits is not None and not (len(chosen) and limits.kept(chosen)):
-        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+        size = _pool(ordered, mean, k, fixed, share)
+    items, energies, start = _begin(rows, order, ordered, size, k, fixed, duplicates, limits)
+    chosen = start[0]
     top = float(items.relevance[chosen].sum())
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
     if answer == "best":
-        chosen = diversify(
-            energies, items.relevance, (chosen, repulsion), fixed, share * lift, limits
-        )
+        chosen = diversify(energies, items.relevance, start, fixed, share * lift, limits)
     else:
         draws = importlib.import_module("zonodpp.apps.shortlist_draws")  # compiles; `best` does not
         level = top - share * lift
@@ -236,6 +226,42 @@ def shortlist(
         log_prob,
         _items=items.take(chosen),
     )
+
+
+def _names(
+    features: MatrixLike, labels: Sequence[Hashable] | None, n: int
+) -> Sequence[Hashable] | None:
+    """Return the names of all items: those given, or those of a DataFrame's rows."""
+    if labels is None and is_dataframe(features):
+        return list(features.index)
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
+    return labels
+
+
+def _begin(
+    rows: Matrix,
+    order: Integers,
+    ordered: Floats,
+    size: int,
+    k: int,
+    fixed: int,
+    duplicates: float | None,
+    limits: Limits | None,
+) -> tuple[Candidates, Energies, tuple[Integers, Floats]]:
+    """Return candidates, their energies, and the most relevant list with its repulsion.
+
+    The first ``size`` items are the candidates, or all items if near-duplicates leave too few.
+    """
+    for count in sorted({size, len(order)}):
+        items = candidates(rows[order[:count]], ordered[:count], k, duplicates)
+        energies = items.energies()
+        start = most_relevant(energies, count, k, fixed, limits)
+        if len(start[0]) == k:
+            break
+    if limits is not None and not (len(start[0]) and limits.kept(start[0])):
+        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+    return items, energies, start
 
 
 def as_rows(features: MatrixLike) -> Matrix:

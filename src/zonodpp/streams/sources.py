@@ -49,7 +49,7 @@ class RowSource:
         merged: list[tuple[int, Result]] = []  # results of 2**level batches each
         with tqdm(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
             for number, batch in self.batches():
-                level, result = 0, _run(task, number, batch)
+                level, result = 0, _on_one_thread(task, number, batch)
                 while merged and merged[-1][0] == level:
                     result = merge(merged.pop()[1], result)
                     level += 1
@@ -79,7 +79,7 @@ def _merge_pairs(results: list[Result], merge: Merge[Result]) -> Result | None:
     return total
 
 
-def _run(task: Task[Result], number: int, batch: Batch) -> Result:
+def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
     """Do a task on a worker."""
     with one_thread():
         return task(number, batch)
@@ -128,7 +128,9 @@ class DaskRows(RowSource):
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge the results of neighbours on the workers, level by level."""
         delayed = optional("dask", "dask", "a pass over Dask collections").delayed
-        level = [delayed(_run, pure=True)(task, k, batch) for k, batch in enumerate(self.tasks)]
+        level = [
+            delayed(_on_one_thread, pure=True)(task, k, batch) for k, batch in enumerate(self.tasks)
+        ]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
             last = level[-1:] if len(level) % 2 else []
