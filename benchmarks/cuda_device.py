@@ -1,0 +1,392 @@
+"""Laws and speeds of the kernels on a machine with an NVIDIA GPU.
+
+    python benchmarks/cuda_device.py --out cuda.json [--smoke] [--parts law exact walks]
+
+Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
+has to reject. Speeds: draws and steps per second, beside the same work on all processors of the host.
+Every part writes what it has found before the next begins, and a part that fails says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from scipy import stats
+
+from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
+from zonodpp.cuda import exact, exchange, zonotope
+from zonodpp.cuda.devices import to_device
+from zonodpp.cuda.samplers import DeviceChains, engine_of
+
+SEED = 20170411
+THRESHOLD = 1e-4
+SECONDS = 1.0  # that a timed launch takes about
+
+
+def environment() -> dict[str, Any]:
+    device = cuda.get_current_device()
+    driver = subprocess.run(
+        ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    versions = {}
+    for name in ("numba", "numba-cuda", "cuda-bindings", "llvmlite", "numpy", "scipy"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+    return {
+        "device": str(device.name),
+        "compute capability": list(device.compute_capability),
+        "multiprocessors": int(device.MULTIPROCESSOR_COUNT),
+        "shared memory of a block": int(device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        "nvidia-smi": driver,
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+        "processor": processor(),
+        "versions": versions,
+    }
+
+
+def processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":")[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+# Laws
+
+
+def small_target() -> ProjectionDPP:
+    rng = np.random.default_rng(SEED)
+    return ProjectionDPP(rng.normal(size=(3, 8)), weights=10.0 ** rng.uniform(-1, 1, 8))
+
+
+def law_of(target: Any) -> np.ndarray:
+    """Probability of each set of items, by the bits of the set."""
+    n = target.n
+    found = np.zeros(2**n)
+    sizes = [target.r] if isinstance(target, ProjectionDPP) else range(target.width + 1)
+    if isinstance(target, KDPP):
+        sizes = [target.k]
+    for size in sizes:
+        for items in combinations(range(n), size):
+            place = sum(1 << i for i in items)
+            found[place] = np.exp(float(target.log_prob(np.array(items, dtype=np.int64))))
+    return found / found.sum()
+
+
+def p_value(subsets: np.ndarray, law: np.ndarray) -> float:
+    """Chi-square of counts; sets with fewer than five expected draws share a cell."""
+    rows = subsets.reshape(-1, subsets.shape[-1])
+    counts = np.zeros(len(law))
+    for begin in range(0, len(rows), 1_000_000):
+        chunk = rows[begin : begin + 1_000_000].astype(np.int64)
+        bits = np.where(chunk >= 0, 1 << np.maximum(chunk, 0), 0).sum(axis=1)
+        counts += np.bincount(bits, minlength=len(law))[: len(law)]
+    if counts.sum() != len(rows) or counts[law == 0].any():
+        return 0.0
+    expected = law * counts.sum()
+    common = expected >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    expected = np.append(expected[common], expected[~common].sum())
+    if expected[-1] == 0:
+        observed, expected = observed[:-1], expected[:-1]
+    return float(stats.chisquare(observed, expected * (observed.sum() / expected.sum())).pvalue)
+
+
+def draws_of(
+    target: Any, method: Any, draws: int, chains: int, thin: int, burn_in: int, broken: Any = None
+) -> np.ndarray:
+    run = DeviceChains(engine_of(method.prepare(target, None)), chains)
+    if broken is not None:
+        run.engine.kernel = broken(run.engine)
+    rng = np.random.default_rng(SEED)
+    state = run.start(rng, None)
+    if burn_in:
+        run.advance(state, rng, np.empty((1, run.width), np.int32), np.zeros((1, 0)), burn_in)
+    subsets = np.empty((draws, run.width), np.int32)
+    run.advance(state, rng, subsets, np.zeros((draws, 0)), thin)
+    print("   counts", dict(zip(run.counters, state["counts"].tolist(), strict=True)), flush=True)
+    return subsets.reshape(draws, chains, -1)
+
+
+def law_cases(total: int) -> dict[str, tuple[Any, Any, tuple[int, ...], Any]]:
+    """Name -> target, method, (draws, chains, thin, burn_in), how to break the kernel."""
+    rng = np.random.default_rng(SEED + 1)
+    target = small_target()
+    Phi = rng.normal(size=(7, 4))
+    alone, many = (total // 4, 4, 1, 0), (max(1, total // 10_000), 10_000)
+
+    def accept_all(engine: Any) -> Any:
+        return exact.exact_kernel(engine.width, False, True)
+
+    def accept_all_mixture(engine: Any) -> Any:
+        return exact.exact_kernel(engine.width, True, True)
+
+    def wrong_power(engine: Any) -> Any:
+        rule = ("heat-bath", "metropolis", "barker").index(engine.sampler.rule)
+        return exchange.exchange_kernel(rule, 1.0, *engine.layout)
+
+    def no_density(engine: Any) -> Any:
+        rule = engine.sampler.rule
+        return zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
+
+    return {
+        "exact, projection DPP": (target, Exact(), alone, accept_all),
+        "exact, DPP": (DPP.from_features(0.7 * Phi), Exact(), alone, accept_all_mixture),
+        "exact, k-DPP": (KDPP.from_features(Phi, 3), Exact(), alone, accept_all_mixture),
+        "exchange, heat-bath": (target, Exchange(), (*many, 16, 100), wrong_power),
+        "exchange, barker": (target, Exchange("barker"), (*many, 150, 2000), wrong_power),
+        "exchange, metropolis": (target, Exchange("metropolis"), (*many, 75, 1000), wrong_power),
+        "zonotope, gibbs": (target, HitAndRun(), (*many, 12, 60), no_density),
+        "zonotope, paper": (target, HitAndRun(preset="paper"), (*many, 40, 400), no_density),
+    }
+
+
+def laws(total: int) -> list[dict[str, Any]]:
+    found = []
+    for name, (target, method, shape, broken) in law_cases(total).items():
+        begun = time.perf_counter()
+        row: dict[str, Any] = {"what": name}
+        try:
+            law = law_of(target)
+            subsets = draws_of(target, method, *shape)
+            row |= {"draws": int(subsets.shape[0] * subsets.shape[1]), "p": p_value(subsets, law)}
+            row["broken p"] = p_value(draws_of(target, method, *shape, broken), law)
+            row["met"] = row["p"] > THRESHOLD > row["broken p"]
+        except Exception as error:
+            traceback.print_exc()
+            row["error"] = f"{type(error).__name__}: {error}"[:500]
+        row["seconds"] = round(time.perf_counter() - begun, 2)
+        print(row, flush=True)
+        found.append(row)
+    return found
+
+
+# Speeds
+
+
+def timed(work: Any) -> float:
+    cuda.synchronize()
+    begun = time.perf_counter()
+    work()
+    cuda.synchronize()
+    return time.perf_counter() - begun
+
+
+def repeated(work: Any, repeats: int = 3) -> float:
+    """Return the median seconds, after one call that warms up."""
+    work()
+    return float(np.median([timed(work) for _ in range(repeats)]))
+
+
+def marginal_errors(subsets: np.ndarray, target: ProjectionDPP) -> float:
+    """Return the standard deviation of the z-scores of the items' frequencies."""
+    expected = target.marginals()
+    draws = subsets.shape[0] * subsets.shape[1]
+    counts = np.bincount(subsets.ravel(), minlength=target.n)
+    keep = (expected > 0) & (expected < 1)
+    errors = (counts - draws * expected)[keep]
+    return float(np.std(errors / np.sqrt(draws * (expected * (1 - expected))[keep])))
+
+
+def exact_speeds(
+    n: int, sizes: tuple[int, ...], seconds: float, host: bool
+) -> list[dict[str, Any]]:
+    found = []
+    for r in sizes:
+        row: dict[str, Any] = {"what": f"exact, r = {r}, n = {n:,}"}
+        try:
+            X = np.random.default_rng(SEED).normal(size=(n, r))
+            target = ProjectionDPP.from_features(X)
+            run = DeviceChains(engine_of(Exact().prepare(target, None)), 1)
+            engine: Any = run.engine
+            rng = np.random.default_rng(SEED)
+            state = {name: to_device(array) for name, array in run.start(rng, None).items()}
+            begun = time.perf_counter()
+            trial = cuda.device_array((20_000, 1, r), np.int32)
+            engine.advance(state, 0, trial, None, 1)
+            cuda.synchronize()
+            row["first call, s"] = round(time.perf_counter() - begun, 2)
+            pace = 20_000 / timed(partial(engine.advance, state, 0, trial, None, 1))
+            draws = int(np.clip(pace * seconds, 20_000, 2_000_000_000 // (4 * r)))
+            made = cuda.device_array((draws, 1, r), np.int32)
+            left = repeated(partial(engine.advance, state, 0, made, None, 1))
+            row |= {"draws": draws, "draws/s on the device": draws / left}
+            compiled = next(iter(engine.kernel.overloads.values()))
+            row |= {"registers": compiled.regs_per_thread, "local": compiled.local_mem_per_thread}
+            row |= {"threads": engine.threads, "shared": engine.shared}
+            row["z of marginals"] = marginal_errors(made.copy_to_host(), target)
+            several = {}
+            for threads in sorted({32, 64, 128, 256} | {engine.threads}):
+                if threads >= r:
+                    engine.threads = threads
+                    spent = repeated(partial(engine.advance, state, 0, made, None, 1), 1)
+                    several[threads] = draws / spent
+            engine.threads = exact.threads_for(r)
+            row["draws/s by threads"] = several
+            subsets, none = np.empty((draws, r), np.int32), np.zeros((draws, 0))
+            fresh = run.start(rng, None)
+            copied = repeated(partial(run.advance, fresh, rng, subsets, none, 1))
+            row["draws/s with copies"] = draws / copied
+            if host:
+                cores = os.cpu_count() or 1
+                sample(target, 10, rng=0)
+                count = int(np.clip(2_000_000 * 100 / r**2.2 * seconds / 10, 200, 2_000_000))
+                begun = time.perf_counter()
+                sample(target, count, chains=cores, workers=cores, rng=SEED)
+                row["host draws/s"] = count * cores / (time.perf_counter() - begun)
+                row["ratio"] = row["draws/s on the device"] / row["host draws/s"]
+        except Exception as error:
+            traceback.print_exc()
+            row["error"] = f"{type(error).__name__}: {error}"[:500]
+        print(row, flush=True)
+        found.append(row)
+    return found
+
+
+def complete_graph(nodes: int) -> ProjectionDPP:
+    """Return the spanning trees of a complete graph with random weights: K10 is the paper's."""
+    edges = list(combinations(range(nodes), 2))
+    A = np.zeros((nodes - 1, len(edges)))
+    for j, (a, b) in enumerate(edges):
+        if a > 0:
+            A[a - 1, j] = 1.0
+        A[b - 1, j] = -1.0
+    return ProjectionDPP(A, weights=np.random.default_rng(SEED).random(len(edges)) ** 2)
+
+
+def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(SEED)
+    targets = {
+        "K10": complete_graph(10),
+        "11 x 64": ProjectionDPP(rng.normal(size=(11, 64))),
+        "50 x 500": ProjectionDPP(rng.normal(size=(50, 500))),
+    }
+    methods = {
+        "heat-bath": Exchange(),
+        "barker": Exchange("barker"),
+        "gibbs": HitAndRun(),
+        "paper": HitAndRun(preset="paper"),
+    }
+    found = []
+    for method_name, method in methods.items():
+        for name, target in targets.items():
+            if f"{method_name}:{name}" not in names and names:
+                continue
+            if method_name == "paper" and name == "50 x 500":
+                continue  # whole chords of thousands of tiles: work for long steps
+            row: dict[str, Any] = {"what": f"{method_name}, {name}, {chains:,} chains"}
+            try:
+                prepared = method.prepare(target, None)
+                run = DeviceChains(engine_of(prepared), chains)
+                engine: Any = run.engine
+                begun = time.perf_counter()
+                generator = np.random.default_rng(SEED)
+                state = run.start(generator, None)
+                row["start, s"] = round(time.perf_counter() - begun, 2)
+                held = {key: to_device(array) for key, array in state.items()}
+                made = cuda.device_array((1, chains, run.engine.width), np.int32)
+                sums = cuda.device_array((1, chains, 0))
+                begun = time.perf_counter()
+                engine.advance(held, 0, made, sums, 2)
+                cuda.synchronize()
+                row["first call, s"] = round(time.perf_counter() - begun, 2)
+                spent, steps = 0.0, 4
+                while spent < seconds / 4:
+                    steps *= 2
+                    spent = timed(partial(engine.advance, held, 10, made, sums, steps))
+                steps = max(1, int(steps * seconds / spent))
+                spent = repeated(partial(engine.advance, held, 10, made, sums, steps))
+                row |= {"steps": steps, "steps/s": chains * steps / spent}
+                compiled = next(iter(engine.kernel.overloads.values()))
+                row |= {
+                    "registers": compiled.regs_per_thread,
+                    "local": compiled.local_mem_per_thread,
+                    "lanes": engine.lanes,
+                    "chains a block": engine.chains,
+                    "shared": engine.shared,
+                }
+                counts = held["chain counts"].copy_to_host().sum(axis=0).tolist()
+                row["counts"] = dict(zip(run.counters, counts, strict=True))
+                if host:
+                    row |= host_steps(target, method, seconds)
+                    row["ratio"] = row["steps/s"] / row["host steps/s"]
+            except Exception as error:
+                traceback.print_exc()
+                row["error"] = f"{type(error).__name__}: {error}"[:500]
+            print(row, flush=True)
+            found.append(row)
+    return found
+
+
+def host_steps(target: Any, method: Any, seconds: float) -> dict[str, float]:
+    """Return the steps per second of all processors, one chain each."""
+    cores = os.cpu_count() or 1
+    sample(target, 2, method=method, rng=0)
+    thin, spent = 8, 0.0
+    while spent < seconds / 2:
+        thin *= 4
+        begun = time.perf_counter()
+        made = sample(target, 1, thin=thin, chains=cores, workers=cores, method=method, rng=SEED)
+        spent = time.perf_counter() - begun
+    return {"host steps/s": float(made.stats["steps"].sum()) / spent}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--out", default="cuda.json")
+    options.add_argument("--smoke", action="store_true", help="small sizes: does all of it run?")
+    options.add_argument("--parts", nargs="*", default=["law", "exact", "walks"])
+    options.add_argument("--no-host", action="store_true", help="leave the processors out")
+    options.add_argument("--sizes", nargs="*", type=int, default=[10, 20, 50, 100])
+    options.add_argument("--walks", nargs="*", default=[], help="such as heat-bath:K10")
+    options.add_argument("--draws", type=int, default=10_000_000, help="of each law")
+    given = options.parse_args()
+    result: dict[str, Any] = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+
+    def write() -> None:
+        with open(given.out, "w") as file:
+            json.dump(result, file, indent=1)
+
+    host = not given.no_host
+    parts = {
+        "law": lambda: laws(given.draws if not given.smoke else 200_000),
+        "exact": lambda: exact_speeds(
+            100_000, tuple(given.sizes), 0.1 if given.smoke else SECONDS, host
+        ),
+        "walks": lambda: walk_speeds(10_000, 0.1 if given.smoke else SECONDS, host, given.walks),
+    }
+    result["environment"] = environment()
+    print(result["environment"], flush=True)
+    for part in given.parts:
+        begun = time.perf_counter()
+        try:
+            result[part] = parts[part]()
+        except Exception:
+            traceback.print_exc()
+            result[part] = traceback.format_exc()
+        print(f"{part}: {time.perf_counter() - begun:.1f} s", flush=True)
+        write()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

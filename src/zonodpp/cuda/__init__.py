@@ -1,0 +1,1 @@
+"""The samplers on a GPU, by numba-cuda: ``sample(target, device="cuda")``."""

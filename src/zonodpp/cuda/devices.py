@@ -1,0 +1,95 @@
+"""The device: whether there is one, how much of a kernel it holds at once, and launches."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numba import config, cuda
+
+from zonodpp._optional import optional
+
+LEAST_CAPABILITY = (7, 0)
+SIMULATED_BLOCKS = 2  # blocks of a grid in numba's simulator, which runs them one after another
+SIMULATED_SHARED = 2**20  # bytes of shared memory that the simulator is asked for at most
+
+
+class NoDeviceError(RuntimeError):
+    """There is no GPU that this package can use."""
+
+
+def is_simulated() -> bool:
+    """Tell whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1)."""
+    return bool(config.ENABLE_CUDASIM)
+
+
+def need_device() -> None:
+    """Raise an error that says what is missing, if kernels cannot run."""
+    if is_simulated():
+        return
+    optional("numba_cuda", "cuda", "device='cuda'")
+    if not cuda.is_available():
+        raise NoDeviceError(
+            "device='cuda' needs an NVIDIA GPU and its driver, and none was found; leave device "
+            "out to run on the processor. On a machine with a GPU, `python -m numba -s` says what "
+            "numba misses"
+        )
+    capability = cuda.get_current_device().compute_capability
+    if tuple(capability) < LEAST_CAPABILITY:
+        raise NoDeviceError(
+            f"device='cuda' needs compute capability {LEAST_CAPABILITY[0]}.{LEAST_CAPABILITY[1]} "
+            f"or higher, and this GPU has {capability[0]}.{capability[1]}"
+        )
+
+
+def shared_limit() -> int:
+    """Return the bytes of shared memory that one block may have."""
+    if is_simulated():
+        return SIMULATED_SHARED
+    return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+def free_memory() -> int:
+    """Return the bytes of the device's memory that are free."""
+    if is_simulated():
+        return 2**40
+    return int(cuda.current_context().get_memory_info().free)
+
+
+def to_device(array: Any) -> Any:
+    """Copy an array to the device."""
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any) -> None:
+    """Run a kernel with at most ``blocks`` blocks: as many as the device holds at once.
+
+    Kernels go through their work in strides of the grid, so that any number of blocks will do.
+    """
+    if is_simulated():
+        grid = min(blocks, SIMULATED_BLOCKS)
+    else:
+        grid = min(blocks, _resident_blocks(kernel, threads, shared, arguments))
+    kernel[grid, threads, 0, shared](*arguments)
+
+
+_resident: dict[tuple[Any, ...], int] = {}
+
+
+def _resident_blocks(kernel: Any, threads: int, shared: int, arguments: tuple[Any, ...]) -> int:
+    """Return how many blocks the device holds at once; allow them their shared memory."""
+    types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    place = (kernel, types, threads, shared)
+    if place not in _resident:
+        compiled = kernel.compile(types)
+        numba_driver = importlib.import_module("numba.cuda.cudadrv.driver")
+        names = numba_driver.binding.CUfunction_attribute
+        numba_driver.driver.cuKernelSetAttribute(
+            names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            shared,
+            compiled._codelibrary.get_cufunc().handle,
+            cuda.get_current_device().id,
+        )
+        _resident[place] = max(1, compiled.max_cooperative_grid_blocks(threads, shared))
+    return _resident[place]
