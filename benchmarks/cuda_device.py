@@ -3,7 +3,7 @@
     python benchmarks/cuda_device.py --out cuda.json [--smoke] [--parts law exact walks]
 
 Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
-has to reject. Speeds: draws and steps per second, beside the same work on all processors of the host.
+has to reject. Speeds: draws and steps per second, beside the same work on all processors.
 Every part writes what it has found before the next begins, and a part that fails says why.
 """
 
@@ -17,8 +17,8 @@ import subprocess
 import sys
 import time
 import traceback
-from importlib.metadata import PackageNotFoundError, version
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
 from typing import Any
 
