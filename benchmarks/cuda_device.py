@@ -27,12 +27,44 @@ from numba import cuda
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import exact, exchange, zonotope
+from zonodpp.cuda import exact_groups, exchange, zonotope
 from zonodpp.cuda.devices import to_device
-from zonodpp.cuda.samplers import DeviceChains, engine_of
+from zonodpp.cuda.groups import Layout
+from zonodpp.cuda.samplers import GROUPED, DeviceChains, engine_of
 
 SEED = 20170411
 THRESHOLD = 1e-4
+GROUPS = Layout(2, 2, 1)  # for the laws of small targets
+LAYOUTS = {  # that are timed for each r
+    10: (Layout(1, 1, 1), Layout(2, 2, 1)),
+    20: (
+        Layout(1, 1, 1),
+        Layout(2, 2, 1),
+        Layout(2, 2, 1, 112),
+        Layout(2, 2, 1, 96),
+        Layout(4, 4, 1),
+        Layout(4, 2, 1),
+    ),
+    50: (
+        Layout(4, 4, 1),
+        Layout(4, 4, 1, 168),
+        Layout(4, 2, 2),
+        Layout(4, 2, 2, 128),
+        Layout(4, 2, 1, 128),
+        Layout(8, 4, 2, 128),
+        Layout(8, 2, 4),
+    ),
+    100: (
+        Layout(8, 4, 4),
+        Layout(8, 4, 4, 168),
+        Layout(8, 4, 2),
+        Layout(8, 2, 4, 128),
+        Layout(8, 2, 8, 128),
+        Layout(16, 4, 4, 128),
+        Layout(16, 2, 8, 80),
+    ),
+    150: (Layout(16, 4, 4), Layout(16, 2, 8, 128)),
+}
 SECONDS = 1.0  # that a timed launch takes about
 
 
@@ -113,11 +145,21 @@ def p_value(subsets: np.ndarray, law: np.ndarray) -> float:
 
 
 def draws_of(
-    target: Any, method: Any, draws: int, chains: int, thin: int, burn_in: int, broken: Any = None
+    target: Any,
+    method: Any,
+    draws: int,
+    chains: int,
+    thin: int,
+    burn_in: int,
+    broken: Any = None,
+    layout: Any = None,
 ) -> np.ndarray:
     run = DeviceChains(engine_of(method.prepare(target, None)), chains)
+    engine: Any = run.engine
+    if layout is not None:
+        engine.lay_out(layout)
     if broken is not None:
-        run.engine.kernel = broken(run.engine)
+        broken(run.engine)
     rng = np.random.default_rng(SEED)
     state = run.start(rng, None)
     if burn_in:
@@ -128,31 +170,35 @@ def draws_of(
     return subsets.reshape(draws, chains, -1)
 
 
-def law_cases(total: int) -> dict[str, tuple[Any, Any, tuple[int, ...], Any]]:
-    """Name -> target, method, (draws, chains, thin, burn_in), how to break the kernel."""
+def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
+    """Name -> target, method, (draws, chains, thin, burn_in), how to break the kernel, layout."""
     rng = np.random.default_rng(SEED + 1)
     target = small_target()
     Phi = rng.normal(size=(7, 4))
     alone, many = (total // 4, 4, 1, 0), (max(1, total // 10_000), 10_000)
 
-    def accept_all(engine: Any) -> Any:
-        return exact.exact_kernel(engine.width, False, True)
+    def accept_all(engine: Any) -> None:
+        engine.lay_out(None, every=True)
 
-    def accept_all_mixture(engine: Any) -> Any:
-        return exact.exact_kernel(engine.width, True, True)
+    def accept_all_in_groups(engine: Any) -> None:
+        engine.lay_out(GROUPS, every=True)
 
-    def wrong_power(engine: Any) -> Any:
+    def wrong_power(engine: Any) -> None:
         rule = ("heat-bath", "metropolis", "barker").index(engine.sampler.rule)
-        return exchange.exchange_kernel(rule, 1.0, *engine.layout)
+        engine.kernel = exchange.exchange_kernel(rule, 1.0, *engine.layout)
 
-    def no_density(engine: Any) -> Any:
+    def no_density(engine: Any) -> None:
         rule = engine.sampler.rule
-        return zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
+        engine.kernel = zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
 
+    dpp, k_dpp = DPP.from_features(0.7 * Phi), KDPP.from_features(Phi, 3)
     return {
         "exact, projection DPP": (target, Exact(), alone, accept_all),
-        "exact, DPP": (DPP.from_features(0.7 * Phi), Exact(), alone, accept_all_mixture),
-        "exact, k-DPP": (KDPP.from_features(Phi, 3), Exact(), alone, accept_all_mixture),
+        "exact, DPP": (dpp, Exact(), alone, accept_all),
+        "exact, k-DPP": (k_dpp, Exact(), alone, accept_all),
+        "exact by groups, projection DPP": (target, Exact(), alone, accept_all_in_groups, GROUPS),
+        "exact by groups, DPP": (dpp, Exact(), alone, accept_all_in_groups, GROUPS),
+        "exact by groups, k-DPP": (k_dpp, Exact(), alone, accept_all_in_groups, GROUPS),
         "exchange, heat-bath": (target, Exchange(), (*many, 16, 100), wrong_power),
         "exchange, barker": (target, Exchange("barker"), (*many, 150, 2000), wrong_power),
         "exchange, metropolis": (target, Exchange("metropolis"), (*many, 75, 1000), wrong_power),
@@ -161,14 +207,16 @@ def law_cases(total: int) -> dict[str, tuple[Any, Any, tuple[int, ...], Any]]:
     }
 
 
-def laws(total: int) -> list[dict[str, Any]]:
+def laws(total: int, only: str = "") -> list[dict[str, Any]]:
     found = []
-    for name, (target, method, shape, broken) in law_cases(total).items():
+    for name, (target, method, shape, broken, *layout) in law_cases(total).items():
+        if only not in name:
+            continue
         begun = time.perf_counter()
         row: dict[str, Any] = {"what": name}
         try:
             law = law_of(target)
-            subsets = draws_of(target, method, *shape)
+            subsets = draws_of(target, method, *shape, None, *layout)
             row |= {"draws": int(subsets.shape[0] * subsets.shape[1]), "p": p_value(subsets, law)}
             row["broken p"] = p_value(draws_of(target, method, *shape, broken), law)
             row["met"] = row["p"] > THRESHOLD > row["broken p"]
@@ -208,6 +256,41 @@ def marginal_errors(subsets: np.ndarray, target: ProjectionDPP) -> float:
     return float(np.std(errors / np.sqrt(draws * (expected * (1 - expected))[keep])))
 
 
+def by_layout(
+    engine: Any, state: Any, made: Any, r: int, target: ProjectionDPP
+) -> dict[str, dict[str, Any]]:
+    """Time every layout; all of them have to make the same draws."""
+    found: dict[str, dict[str, Any]] = {}
+    engine.lay_out(None)
+    engine.advance(state, 0, made, None, 1)
+    reference = made[:20_000].copy_to_host()
+    for layout in (None, *LAYOUTS.get(r, ())):
+        begun = time.perf_counter()
+        entry: dict[str, Any] = {}
+        try:
+            engine.lay_out(layout)
+            spent = repeated(partial(engine.advance, state, 0, made, None, 1), 1)
+            compiled = next(iter(engine.kernel.overloads.values()))
+            entry |= {"draws/s": made.shape[0] / spent, "registers": compiled.regs_per_thread}
+            entry |= {"local": compiled.local_mem_per_thread, "shared": engine.shared}
+            entry["same draws"] = float(
+                np.mean((made[:20_000].copy_to_host() == reference).all(axis=(1, 2)))
+            )
+            entry["z of marginals"] = marginal_errors(made.copy_to_host(), target)
+        except Exception as error:
+            traceback.print_exc()
+            entry["error"] = f"{type(error).__name__}: {error}"[:500]
+        entry["seconds"] = round(time.perf_counter() - begun, 1)
+        name = "a thread" if layout is None else layout_name(layout)
+        print("  ", r, name, entry, flush=True)
+        found[name] = entry
+    return found
+
+
+def layout_name(layout: Layout) -> str:
+    return f"{layout.lanes} x {layout.slots} x {layout.warps}, {layout.registers or 'all'}"
+
+
 def exact_speeds(
     n: int, sizes: tuple[int, ...], seconds: float, host: bool
 ) -> list[dict[str, Any]]:
@@ -235,14 +318,8 @@ def exact_speeds(
             row |= {"registers": compiled.regs_per_thread, "local": compiled.local_mem_per_thread}
             row |= {"threads": engine.threads, "shared": engine.shared}
             row["z of marginals"] = marginal_errors(made.copy_to_host(), target)
-            several = {}
-            for threads in sorted({32, 64, 128, 256} | {engine.threads}):
-                if threads >= r:
-                    engine.threads = threads
-                    spent = repeated(partial(engine.advance, state, 0, made, None, 1), 1)
-                    several[threads] = draws / spent
-            engine.threads = exact.threads_for(r)
-            row["draws/s by threads"] = several
+            row["by layout"] = by_layout(engine, state, made, r, target)
+            engine.lay_out(exact_groups.layout_for(r) if r >= GROUPED else None)
             subsets, none = np.empty((draws, r), np.int32), np.zeros((draws, 0))
             fresh = run.start(rng, None)
             copied = repeated(partial(run.advance, fresh, rng, subsets, none, 1))
@@ -369,6 +446,7 @@ def main() -> None:
 
     host = not given.no_host
     parts = {
+        "exact laws": lambda: laws(given.draws if not given.smoke else 200_000, "exact"),
         "law": lambda: laws(given.draws if not given.smoke else 200_000),
         "exact": lambda: exact_speeds(
             100_000, tuple(given.sizes), 0.1 if given.smoke else SECONDS, host

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import cuda
+from numba import config, cuda
 
 Word = np.uint64  # holds 32 or 64 random bits
+Index = np.uint64  # an index that is not negative: no code counts it from the end
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,3 +21,18 @@ def device(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel: ``kernel[blocks, threads, 0, shared_bytes](arguments)`` runs it."""
     return cuda.jit(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that kernels call with arrays in registers: it has to be inlined."""
+    options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
+    compiled: Callable[..., Any] = cuda.jit(device=True, **options)(function)
+    return compiled
+
+
+def kernel_with(registers: int) -> Callable[[Callable[..., Any]], Any]:
+    """Return `kernel` for threads of at most so many registers; 0 leaves it to the compiler."""
+    if config.ENABLE_CUDASIM or registers == 0:
+        return kernel
+    limited: Callable[[Callable[..., Any]], Any] = cuda.jit(max_registers=registers)
+    return limited

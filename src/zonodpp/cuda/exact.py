@@ -21,13 +21,10 @@ from typing import Any
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.compile import Word, device, kernel
-from zonodpp.cuda.philox import CHOICE, PROPOSAL, uniforms
+from zonodpp.cuda.compile import device, kernel
+from zonodpp.cuda.proposals import INSIDE, INSIDE_AT_START, chooser, proposer
 
 GROUP = 8  # entries of a vector that are guarded by one test
-# A proposal whose squared share outside the span is smaller is taken as inside: rounding errors.
-# Such a proposal would be accepted with this probability, so the law does not notice.
-INSIDE = 1e-14
 
 
 def threads_for(r: int) -> int:
@@ -59,7 +56,8 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
     groups = -(-width // GROUP)
     room = groups * GROUP
     pool_end = pool_size(width) - GROUP
-    least = 1e-12 if start else INSIDE
+    least = INSIDE_AT_START if start else INSIDE
+    choose, propose = chooser(width), proposer(mixture)
 
     @device
     def dot(x: Floats, pool: Floats, at: int, m: int) -> float:
@@ -140,70 +138,6 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
                 x[e] = 1.0 if e == i else 0.0
 
     @device
-    def choose(
-        key: Word,
-        draw: int,
-        sure: int,
-        chances: Floats,
-        taking: Floats,
-        chosen: Integers,
-        numbers: Floats,
-        size: Integers,
-    ) -> int:
-        """Choose the eigenvectors that take part; return how many.
-
-        All threads draw uniform numbers, and the first goes through them, since for a k-DPP every
-        chance depends on how many have been taken before.
-        """
-        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-        total = chances.shape[0]
-        k = taking.shape[1] - 1  # -1 for a DPP
-        attempt = 0
-        while True:
-            if thread == 0:
-                size[0] = 0
-            left = k
-            for begin in range(0, total, threads):
-                cuda.syncthreads()
-                j = begin + thread
-                if j < total:
-                    numbers[thread], _ = uniforms(key, draw, attempt * total + j, CHOICE)
-                cuda.syncthreads()
-                if thread == 0:
-                    for t in range(min(threads, total - begin)):
-                        j = begin + t
-                        if k < 0:
-                            take = numbers[t] < chances[j]
-                        elif j < sure:
-                            take = True
-                        else:
-                            # The table begins with the smallest eigenvalue.
-                            take = left > 0 and numbers[t] < taking[total - 1 - j, left]
-                            left -= 1 if take else 0
-                        if take:
-                            if size[0] < width:
-                                chosen[size[0]] = j
-                            size[0] += 1
-            cuda.syncthreads()
-            count = size[0]
-            cuda.syncthreads()
-            if count <= width:
-                return count
-            attempt += 1
-
-    @device
-    def search(cumulative: Floats, row: int, level: float) -> int:
-        """Return the first item whose running sum exceeds level."""
-        low, high = 0, cumulative.shape[1] - 1
-        while low < high:
-            middle = (low + high) // 2
-            if cumulative[row, middle] > level:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-    @device
     def coordinate(rows: Floats, item: int, chosen: Integers, i: int) -> float:
         if mixture:
             return rows[item, chosen[i]]
@@ -254,15 +188,7 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
             turn = 0
             while m > 0:
                 # A batch of proposals, one in each thread.
-                spot, level = uniforms(key, draw, proposed + thread, PROPOSAL)
-                if mixture:
-                    vector = min(int(spot * r), r - 1)
-                    item = search(table, chosen[vector], spot * r - vector)
-                else:
-                    spot *= table.shape[0]
-                    item = min(int(spot), table.shape[0] - 1)
-                    if spot - item >= table[item, 0]:
-                        item = int(table[item, 1])
+                item, level = propose(key, draw, proposed + thread, table, chosen, r)
                 clear(x)
                 length = 1.0
                 if stored:

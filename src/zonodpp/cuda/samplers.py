@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Subsets
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.cuda import exact, exchange, zonotope
+from zonodpp.cuda import exact, exact_groups, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
+from zonodpp.cuda.groups import Layout
 from zonodpp.cuda.lanes import lanes_for
 from zonodpp.linalg.gram import column_chunks
 from zonodpp.samplers import Sampler, State, need_between, refuse_init
@@ -29,6 +30,7 @@ from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.start import checked_basis
 
+GROUPED = 16  # items of a draw from which groups of threads hold the proposals
 BLOCK_THREADS = 128  # of a block that holds several chains
 RESERVED = 1024  # bytes of shared memory that every block takes for itself
 
@@ -78,10 +80,8 @@ class ExactEngine:
             taking = sampler.taking if sampler.taking.shape[1] else np.zeros((1, 0))
         else:
             rows, table = _unit_rows(sampler), sampler.alias
-        self.shared = 8 * exact.pool_size(self.width)
-        _need_shared(self.shared, f"a draw of {self.width} items")
-        self.kernel = exact.exact_kernel(self.width, isinstance(sampler, Mixture))
-        self.threads = exact.threads_for(self.width)
+        self.mixture = isinstance(sampler, Mixture)
+        self.lay_out(exact_groups.layout_for(self.width) if self.width >= GROUPED else None)
         self.arrays = (
             to_device(rows),
             to_device(table),
@@ -89,6 +89,20 @@ class ExactEngine:
             to_device(chances),
             to_device(taking),
         )
+
+    def lay_out(self, layout: Layout | None, every: bool = False) -> None:
+        """Hold proposals by groups of threads, or, without a layout, each in one thread.
+
+        With ``every``, the first independent proposals are taken, which is not the law.
+        """
+        r = self.width
+        if layout is None:
+            self.kernel = exact.exact_kernel(r, self.mixture, every)
+            self.threads, self.shared = exact.threads_for(r), 8 * exact.pool_size(r)
+        else:
+            self.kernel = exact_groups.exact_kernel(r, self.mixture, every, layout)
+            self.threads, self.shared = layout.threads, 8 * exact_groups.pool_size(r, layout)
+        _need_shared(self.shared, f"a draw of {r} items")
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Return the counts alone: draws leave nothing behind."""
