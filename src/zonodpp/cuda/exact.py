@@ -1,48 +1,125 @@
-"""Exact draws on the device: one block of threads makes a draw, one thread holds a proposal.
+"""Exact draws on the device: a block of threads makes a draw, groups of threads hold proposals.
 
 As in `zonodpp.samplers.exact`, items are proposed by their leverage scores and accepted with the
-share of their column that lies outside the span of the items taken before. Each thread keeps its
-proposal in the coordinates of that outside, a vector x of m numbers in registers. When a proposal
-is accepted, a Householder reflection turns it onto the last coordinate, all threads apply the same
-reflection to their own vectors, and drop that coordinate. So nothing is computed twice, and no
-sums over threads are needed.
+share of their column that lies outside the span of the items taken before. Pending proposals are
+kept in the coordinates of that outside. When one is accepted, a Householder reflection turns it
+onto the last coordinate, the same reflection is applied to all pending proposals, and the
+coordinate is dropped. So nothing is computed twice. A vector is spread over the registers of a
+group of threads (`zonodpp.cuda.groups`), so that a thread needs few of them, and the device holds
+many blocks.
 
-When all proposals of a batch have been looked at, the next batch has to be brought to the same
-coordinates. The matrix N that does this (m x r) is kept in shared memory. It is updated once for
-a batch: one thread holds a column of N and applies the reflections of the batch to it.
+At first the reflections themselves are kept, and a batch of proposals goes through all of them.
+When few coordinates are left, the reflections are multiplied out to the matrix N that brings a
+proposal to the coordinates left (m x r), from the last reflection to the first, so that only the
+rows that are left are computed. From then on, a batch is multiplied by N, and the reflections of
+the batch are applied to N after it.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.compile import device, kernel
+from zonodpp.cuda.compile import Index, inlined, kernel_with
+from zonodpp.cuda.groups import (
+    Layout,
+    communication,
+    stored_length,
+    vector_functions,
+)
 from zonodpp.cuda.proposals import INSIDE, INSIDE_AT_START, chooser, proposer
 
-GROUP = 8  # entries of a vector that are guarded by one test
+
+def layout_for(r: int) -> Layout:
+    """Return the layout that was the fastest for about this r on an H200, see docs/gpu.md."""
+    if r <= 12:
+        return Layout(1, 1, 1)
+    if r <= 32:
+        return Layout(4, 2, 1)
+    if r <= 64:
+        return Layout(4, 2, 1, 128)
+    if r <= 128:
+        return Layout(8, 2, 4, 128)
+    return Layout(16, 2, 8, 128)
 
 
-def threads_for(r: int) -> int:
-    """Return the threads of a block: whole warps, and one for each column of N at least."""
-    return 32 * max(1, -(-r // 32))
+def entries_for(r: int, layout: Layout) -> tuple[int, int]:
+    """Return the numbers of a vector in a thread, before N is formed and after."""
+    entries = -(-r // layout.lanes)
+    return entries, min(max(1, entries // 4), layout.vectors // layout.lanes)
 
 
-def pool_size(r: int) -> int:
-    """Return the doubles of shared memory that N and the reflections of a batch take.
+def pool_size(r: int, layout: Layout) -> int:
+    """Return the doubles of shared memory for reflections and N."""
+    entries, few = entries_for(r, layout)
+    pitch = few * layout.lanes
+    first = sum(stored_length(m, entries, layout.lanes) for m in range(1, r + 1))
+    return max(first, entries * layout.lanes * pitch + pitch * pitch, layout.threads)
 
-    N takes r (m + 1) at most, and the k reflections of the first batch, each rounded up to a whole
-    group, r + (r - 1) + ... : together this is at most r^2 + r + 32, whatever k is.
+
+def reader(mixture: bool) -> Callable[..., Any]:
+    """Return the function that reads a coordinate of an item, 0 beyond the r that count."""
+
+    @inlined
+    def read(rows: Floats, item: int, chosen: Integers, begin: int, lane: int, r: int) -> float:
+        if begin >= r - lane:
+            return 0.0
+        if mixture:
+            return rows[Index(item), Index(chosen[Index(begin + lane)])]
+        return rows[Index(item), Index(begin + lane)]
+
+    return read
+
+
+def multiplier(layout: Layout, few: int, used: int, read: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function z = N y that computes the first ``used`` entries of z in each thread.
+
+    The proposals y are read from the device's memory, two entries ahead of their use.
     """
-    return r * r + 2 * r + 10 * GROUP
+    lanes, slots = layout.lanes, layout.slots
+    pitch = few * lanes
+    group_get = communication(layout)[2]
+
+    @inlined
+    def multiply(
+        z: Floats,
+        rows: Floats,
+        items: Integers,
+        chosen: Integers,
+        r: int,
+        pool: Floats,
+        base: int,
+        lane: int,
+    ) -> None:
+        y = cuda.local.array(slots, float64)
+        second = cuda.local.array(slots, float64)
+        third = cuda.local.array(slots, float64)
+        for u in range(slots):
+            second[u] = read(rows, items[u], chosen, 0, lane, r)
+            third[u] = read(rows, items[u], chosen, lanes, lane, r)
+        for begin in range(0, r, lanes):
+            for u in range(slots):
+                y[u] = second[u]
+                second[u] = third[u]
+                third[u] = read(rows, items[u], chosen, begin + 2 * lanes, lane, r)
+            for source in range(lanes):
+                at = base + (begin + source) * pitch + lane
+                for u in range(slots):
+                    value = group_get(y[u], source)
+                    for e in range(used):
+                        z[u * few + e] += pool[Index(at + e * lanes)] * value
+
+    return multiply
 
 
-@lru_cache(maxsize=32)
-def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
+@lru_cache(maxsize=64)
+def exact_kernel(  # noqa: C901
+    width: int, mixture: bool, start: bool, layout: Layout
+) -> Any:
     """Compile the kernel for draws of at most ``width`` items.
 
     Parameters
@@ -53,98 +130,65 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
         Accept every proposal outside the span: the first independent items of a random order, from
         which Markov chains start.
     """
-    groups = -(-width // GROUP)
-    room = groups * GROUP
-    pool_end = pool_size(width) - GROUP
+    lanes, slots, vectors, groups = layout.lanes, layout.slots, layout.vectors, layout.groups
+    warps = layout.warps
+    entries, few = entries_for(width, layout)
+    room, pitch = entries * lanes, few * lanes
+    numbers, few_numbers = slots * entries, slots * few
+    total_pool = pool_size(width, layout)
+    base = total_pool - room * pitch
     least = INSIDE_AT_START if start else INSIDE
+    wait, _, _, block_least = communication(layout)
+    long, short = vector_functions(layout, entries), vector_functions(layout, few)
+    read = reader(mixture)
+    multiply_one = multiplier(layout, few, 1, read)
+    multiply_all = multiplier(layout, few, few, read)
     choose, propose = chooser(width), proposer(mixture)
+    clear_short = short.clear
+    squares_long, squares_short = long.squares, short.squares
+    factors_long, factors_short = long.factors, short.factors
+    lasts_long, lasts_short = long.lasts, short.lasts
+    subtract_long, subtract_short = long.subtract, short.subtract
+    store_long, store_short = long.store, short.store
+    length_long = long.length
 
-    @device
-    def dot(x: Floats, pool: Floats, at: int, m: int) -> float:
-        total = 0.0
-        for g in range(groups):
-            if g * GROUP < m:
-                part = 0.0
-                for e in range(GROUP):
-                    part += pool[at + g * GROUP + e] * x[g * GROUP + e]
-                total += part
-        return total
+    @inlined
+    def load(x: Floats, rows: Floats, items: Integers, chosen: Integers, r: int, lane: int) -> None:
+        """Load the proposals of a group."""
+        for k in range(entries):
+            for u in range(slots):
+                x[u * entries + k] = read(rows, items[u], chosen, k * lanes, lane, r)
 
-    @device
-    def subtract(x: Floats, factor: float, pool: Floats, at: int, m: int) -> None:
-        for g in range(groups):
-            if g * GROUP < m:
-                for e in range(GROUP):
-                    x[g * GROUP + e] -= factor * pool[at + g * GROUP + e]
+    @inlined
+    def unit_rows(x: Floats, lane: int, group: int) -> None:
+        """Set vector u to the unit vector of the row that it becomes."""
+        place = group - lane
+        for k in range(entries):
+            for u in range(slots):
+                x[u * entries + k] = 1.0 if k * lanes - u * groups == place else 0.0
 
-    @device
-    def square(x: Floats, m: int) -> float:
-        total = 0.0
-        for g in range(groups):
-            if g * GROUP < m:
-                for e in range(GROUP):
-                    if g * GROUP + e < m:
-                        total += x[g * GROUP + e] * x[g * GROUP + e]
-        return total
+    @inlined
+    def write_row(x: Floats, u: int, pool: Floats, row: int, lane: int) -> None:
+        for k in range(entries):
+            pool[Index(base + (k * lanes + lane) * pitch + row)] = x[u * entries + k]
 
-    @device
-    def entry(x: Floats, place: int) -> float:
-        """Return x[place]; every index is a constant, so that x stays in registers.
+    @inlined
+    def first_accepted(
+        group: int, tested: int, level: Floats, left: Floats, won: Integers, found: Integers
+    ) -> int:
+        """Return the first proposal after ``tested`` that is accepted, or how many there are."""
+        mine = vectors
+        for back in range(slots):
+            u = slots - 1 - back
+            if group * slots + u > tested and level[u] < left[u]:
+                mine = group * slots + u
+        first = block_least(mine, vectors, found)
+        for u in range(slots):
+            won[u] = 1 if group * slots + u == first else 0
+        return first
 
-        A test for equality would tell the compiler that it may read x[place] from memory.
-        """
-        value = 0.0
-        for g in range(groups):
-            if g * GROUP <= place < (g + 1) * GROUP:
-                for e in range(GROUP):
-                    if g * GROUP + e <= place:
-                        value = x[g * GROUP + e]
-        return value
-
-    @device
-    def clear(x: Floats) -> None:
-        for e in range(room):
-            x[e] = 0.0
-
-    @device
-    def add_column(x: Floats, factor: float, pool: Floats, at: int, m: int) -> None:
-        subtract(x, -factor, pool, at, m)
-
-    @device
-    def store_reflection(x: Floats, m: int, pool: Floats, at: int) -> float:
-        """Write the vector h of the reflection 1 - beta h h' that turns x onto entry m - 1.
-
-        x becomes a unit vector first, so that no product underflows. Returns beta.
-        """
-        inverse = 1.0 / math.sqrt(square(x, m))
-        for g in range(groups):
-            if g * GROUP < m:
-                for e in range(GROUP):
-                    inside = g * GROUP + e < m
-                    pool[at + g * GROUP + e] = x[g * GROUP + e] * inverse if inside else 0.0
-        last = pool[at + m - 1]
-        last += -1.0 if last < 0.0 else 1.0
-        pool[at + m - 1] = last
-        return 1.0 / abs(last)
-
-    @device
-    def fill_column(x: Floats, i: int, stored: bool, pool: Floats, at: int, m: int) -> None:
-        """Set x to column i of N, which is the identity before the first update."""
-        clear(x)
-        if stored:
-            add_column(x, 1.0, pool, at, m)
-        else:
-            for e in range(room):
-                x[e] = 1.0 if e == i else 0.0
-
-    @device
-    def coordinate(rows: Floats, item: int, chosen: Integers, i: int) -> float:
-        if mixture:
-            return rows[item, chosen[i]]
-        return rows[item, i]
-
-    @kernel
-    def draw_subsets(
+    @kernel_with(layout.registers)
+    def draw_subsets(  # noqa: C901
         rows: Floats,
         table: Floats,
         sure: int,
@@ -153,109 +197,161 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
         keys: Any,
         first_draw: int,
         subsets: Subsets,
-        tested: Integers,
+        looked_at: Integers,
     ) -> None:
-        """Fill subsets (draws, chains, width).
-
-        ``table`` is the alias table of the leverage scores, or, for a mixture, the running sums of
-        the squared entries of each eigenvector.
-        """
+        """Fill subsets (draws, chains, width); rows are unit vectors, unless for a mixture."""
         pool = cuda.shared.array(0, float64)
         items = cuda.shared.array(room, int32)
         chosen = cuda.shared.array(room, int32)
         betas = cuda.shared.array(room, float64)
-        first = cuda.shared.array(2, int32)
+        proposals = cuda.shared.array(vectors, int32)
+        levels = cuda.shared.array(vectors, float64)
+        found = cuda.shared.array(warps, int32)
         size = cuda.shared.array(1, int32)
-        x = cuda.local.array(room, float64)
+        x = cuda.local.array(numbers, float64)
+        z = cuda.local.array(few_numbers, float64)
+        level = cuda.local.array(slots, float64)
+        left = cuda.local.array(slots, float64)
+        factor = cuda.local.array(slots, float64)
+        last = cuda.local.array(slots, float64)
+        pending = cuda.local.array(slots, int32)
+        won = cuda.local.array(slots, int32)
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-        for k in range(thread, pool_end + GROUP, threads):
+        group, lane = thread // lanes, thread % lanes
+        for k in range(thread, total_pool, threads):
             pool[k] = 0.0  # entries beyond a vector's end are read, and must be finite
+        wait()
         chains = subsets.shape[1]
         for place in range(cuda.blockIdx.x, subsets.shape[0] * chains, cuda.gridDim.x):
             chain = place % chains
             key = keys[chain]
             draw = first_draw + place // chains
-            r = subsets.shape[2]
+            r = width
             if mixture:
                 r = choose(key, draw, sure, chances, taking, chosen, pool, size)
             m = r
             proposed = 0  # before this batch
-            looked_at = 0
+            count = 0
             stored = False
-            base, pitch = pool_end, 0
-            if thread == 0:
-                first[0] = threads
-            turn = 0
+            at = 0  # where the next reflection goes
             while m > 0:
-                # A batch of proposals, one in each thread.
-                item, level = propose(key, draw, proposed + thread, table, chosen, r)
-                clear(x)
-                length = 1.0
-                if stored:
-                    length = 0.0
-                    for i in range(r):
-                        value = coordinate(rows, item, chosen, i)
-                        length += value * value
-                        add_column(x, value, pool, base + i * pitch, m)
-                else:
-                    for e in range(room):
-                        if e < r:
-                            x[e] = coordinate(rows, item, chosen, e)
-                    length = square(x, r)
-                left = square(x, m)
-                level = (least if start else max(level, least)) * length
-                waiting = True
-                at = 0
+                if thread < vectors:
+                    item, chance = propose(key, draw, proposed + thread, table, chosen, r)
+                    proposals[thread] = item
+                    levels[thread] = chance
+                wait()
+                for u in range(slots):
+                    pending[u] = proposals[Index(group * slots + u)]
+                    chance = levels[Index(group * slots + u)]
+                    level[u] = least if start else max(chance, least)
+                tested = -1
                 begun = m
-                while True:
-                    cuda.syncthreads()
-                    if waiting and level < left:
-                        cuda.atomic.min(first, turn, thread)
-                    if thread == 0:
-                        first[1 - turn] = threads
-                    cuda.syncthreads()
-                    accepted = first[turn]
-                    turn = 1 - turn
-                    if accepted == threads:
-                        looked_at += threads
-                        break
-                    if thread == accepted:
-                        items[r - m] = item
-                        betas[begun - m] = store_reflection(x, m, pool, at)
-                    waiting = waiting and thread > accepted
-                    cuda.syncthreads()
-                    if waiting:
-                        factor = betas[begun - m] * dot(x, pool, at, m)
-                        dropped = entry(x, m - 1) - factor * pool[at + m - 1]
-                        subtract(x, factor, pool, at, m)
-                        left -= dropped * dropped
-                    at += -(-m // GROUP) * GROUP
-                    m -= 1
-                    if m == 0 or at + -(-m // GROUP) * GROUP > base:
-                        looked_at += accepted + 1
-                        break
-                proposed += threads
+                if not stored:
+                    load(x, rows, pending, chosen, r, lane)
+                    if mixture:
+                        squares_long(x, r, lane, left)
+                        for u in range(slots):
+                            level[u] *= left[u]
+                    at = 0
+                    for q in range(r, m, -1):
+                        factors_long(x, pool, at, q, betas[Index(r - q)], lane, factor)
+                        subtract_long(x, factor, pool, at, q, lane)
+                        at += length_long(q)
+                    squares_long(x, m, lane, left)
+                    while m > 0:
+                        first = first_accepted(group, tested, level, left, won, found)
+                        if first == vectors:
+                            break
+                        beta = store_long(x, won, m, lane, pool, at)
+                        if beta > 0.0:
+                            betas[Index(r - m)] = beta
+                            items[Index(r - m)] = proposals[Index(first)]
+                        wait()
+                        factors_long(x, pool, at, m, betas[Index(r - m)], lane, factor)
+                        lasts_long(x, m, last)
+                        for u in range(slots):
+                            dropped = last[u] - factor[u] * pool[Index(at + m - 1)]
+                            left[u] -= dropped * dropped
+                        subtract_long(x, factor, pool, at, m, lane)
+                        at += length_long(m)
+                        tested = first
+                        m -= 1
+                else:
+                    if mixture:
+                        load(x, rows, pending, chosen, r, lane)
+                        squares_long(x, r, lane, left)
+                        for u in range(slots):
+                            level[u] *= left[u]
+                    clear_short(z)
+                    if m > lanes:
+                        multiply_all(z, rows, pending, chosen, r, pool, base, lane)
+                    else:
+                        multiply_one(z, rows, pending, chosen, r, pool, base, lane)
+                    squares_short(z, m, lane, left)
+                    at = 0
+                    while m > 0:
+                        first = first_accepted(group, tested, level, left, won, found)
+                        if first == vectors:
+                            break
+                        beta = store_short(z, won, m, lane, pool, at)
+                        if beta > 0.0:
+                            betas[Index(begun - m)] = beta
+                            items[Index(r - m)] = proposals[Index(first)]
+                        wait()
+                        factors_short(z, pool, at, m, betas[Index(begun - m)], lane, factor)
+                        lasts_short(z, m, last)
+                        for u in range(slots):
+                            dropped = last[u] - factor[u] * pool[Index(at + m - 1)]
+                            left[u] -= dropped * dropped
+                        subtract_short(z, factor, pool, at, m, lane)
+                        at += pitch
+                        tested = first
+                        m -= 1
+                proposed += vectors
+                count += vectors if m > 0 else tested + 1
                 if m == 0:
                     break
-                # Bring N up to date, if anything was accepted.
-                if m < begun:
-                    if thread < r:
-                        fill_column(x, thread, stored, pool, base + thread * pitch, begun)
+                wait()
+                if not stored and m <= pitch:
+                    # Rows of N: unit vectors, to which all reflections are applied.
+                    unit_rows(x, lane, group)
+                    for q in range(m + 1, r + 1):
+                        at -= length_long(q)
+                        factors_long(x, pool, at, q, betas[Index(r - q)], lane, factor)
+                        subtract_long(x, factor, pool, at, q, lane)
+                    wait()
+                    if group < m:
+                        write_row(x, 0, pool, group, lane)
+                    if slots > 1 and groups + group < m:
+                        write_row(x, 1, pool, groups + group, lane)
+                    if slots > 2 and 2 * groups + group < m:
+                        write_row(x, 2, pool, 2 * groups + group, lane)
+                    if slots > 2 and 3 * groups + group < m:
+                        write_row(x, 3, pool, 3 * groups + group, lane)
+                    stored = True
+                elif stored and m < begun:
+                    for begin in range(0, r, vectors):
+                        for u in range(slots):
+                            column = begin + u * groups + group
+                            for e in range(few):
+                                if column < r:
+                                    z[u * few + e] = pool[
+                                        Index(base + column * pitch + e * lanes + lane)
+                                    ]
                         at = 0
                         for q in range(begun, m, -1):
-                            factor = betas[begun - q] * dot(x, pool, at, q)
-                            subtract(x, factor, pool, at, q)
-                            at += -(-q // GROUP) * GROUP
-                    pitch = m | 1  # odd, so that columns begin in different banks
-                    base = pool_end - r * pitch
-                    stored = True
-                    cuda.syncthreads()
-                    if thread < r:
-                        for e in range(room):
-                            if e < m:
-                                pool[base + thread * pitch + e] = x[e]
-                    cuda.syncthreads()
-            cuda.syncthreads()
+                            factors_short(z, pool, at, q, betas[Index(begun - q)], lane, factor)
+                            subtract_short(z, factor, pool, at, q, lane)
+                            at += pitch
+                        for u in range(slots):
+                            column = begin + u * groups + group
+                            for e in range(few):
+                                if column < r:
+                                    pool[Index(base + column * pitch + e * lanes + lane)] = z[
+                                        u * few + e
+                                    ]
+                wait()
+            wait()
             for k in range(thread, subsets.shape[2], threads):
                 if k < r:
                     rank = 0
@@ -265,7 +361,7 @@ def exact_kernel(width: int, mixture: bool, start: bool = False) -> Any:
                 else:
                     subsets[place // chains, chain, k] = -1
             if thread == 0:
-                cuda.atomic.add(tested, chain, looked_at)
-            cuda.syncthreads()
+                cuda.atomic.add(looked_at, chain, count)
+            wait()
 
     return draw_subsets

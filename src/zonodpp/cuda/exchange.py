@@ -36,10 +36,11 @@ from zonodpp.samplers.exchange_walk import (
     HEAT_BATH,
     METROPOLIS,
     REFACTORISATIONS,
-    REFRESH,
     STEPS,
     TINY_PIVOTS,
 )
+
+REFRESH = 50  # steps for each item of a basis after which T is computed anew
 
 
 def shared_doubles(r: int, n: int, lanes: int) -> int:
@@ -48,7 +49,7 @@ def shared_doubles(r: int, n: int, lanes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def exchange_kernel(
+def exchange_kernel(  # noqa: C901
     rule: int, power: float, r: int, n: int, lanes: int, chains: int, weights_shared: bool
 ) -> Any:
     """Compile the kernel for a rule, a power, a size, and blocks of ``chains`` chains.
@@ -153,7 +154,7 @@ def exchange_kernel(
         return s, t if level < chance else -1
 
     @kernel
-    def walk(
+    def walk(  # noqa: C901
         rows: Floats,
         vectors: Floats,
         masses: Floats,

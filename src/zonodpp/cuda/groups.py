@@ -163,7 +163,7 @@ def stored_length(m: int, entries: int, lanes: int) -> int:
     return min(-(-m // whole) * whole, entries * lanes)
 
 
-def vector_functions(layout: Layout, entries: int) -> Vectors:
+def vector_functions(layout: Layout, entries: int) -> Vectors:  # noqa: C901
     """Compile the functions for vectors with ``entries`` numbers in every thread.
 
     All loops have constant bounds and all indices of registers are constants after they are

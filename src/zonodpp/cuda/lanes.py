@@ -79,7 +79,7 @@ def replace_item(
 
 
 @device
-def renew_inverse(
+def renew_inverse(  # noqa: C901
     active: bool,
     T: Floats,
     r: int,

@@ -42,8 +42,9 @@ from zonodpp.samplers.lines import (
     TILES,
 )
 from zonodpp.samplers.walk_line import ENDLESS
-from zonodpp.tiles.pivots import LARGE, PIVOT, REFRESH
+from zonodpp.tiles.pivots import LARGE, PIVOT
 
+REFRESH = 1000  # pivots after which T is computed anew
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
 INFINITE = np.inf
 
@@ -54,7 +55,7 @@ def shared_doubles(r: int, n: int, lanes: int) -> int:
 
 
 @lru_cache(maxsize=32)
-def zonotope_kernel(
+def zonotope_kernel(  # noqa: C901
     gibbs: bool,
     fresh: bool,
     exponent: float,
@@ -221,7 +222,7 @@ def zonotope_kernel(
         return length, length if level > 0 else 0.0
 
     @kernel
-    def walk(
+    def walk(  # noqa: C901
         rows: Floats,
         vectors: Floats,
         lengths: Floats,

@@ -171,7 +171,7 @@ def _restore(run: Run, n: int, saved: list[Header], arrays: Arrays) -> None:
     for k, (chain, entry) in enumerate(zip(run.chains, saved, strict=True)):
         _restore_chain(chain, entry, arrays, k, run.thin)
         run.sampler.check(chain.state)
-        check_subsets(subsets[k : k + 1, : chain.drawn], n)
+        check_subsets(run.apart(subsets[k, : chain.drawn]), n)
         run.add(k, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
     if arrays:
         raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")

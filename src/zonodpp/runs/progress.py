@@ -57,8 +57,9 @@ class Progress:
         acceptance = None
         if "accepted" in run.sampler.counters and steps:
             place = run.sampler.counters.index("accepted")
-            acceptance = sum(int(chain.state["counts"][place]) for chain in run.chains) / steps
-        drawn = sum(chain.drawn for chain in run.chains)
+            acceptance = int(run.counts[:, place].sum()) / steps
+        drawn = sum(chain.drawn for chain in run.chains) * run.abreast
+        total = None if total is None else total * run.abreast
         return cls(drawn, total, elapsed, max(0.0, remaining), taken / elapsed, acceptance)
 
     @property
@@ -84,7 +85,7 @@ def work_done(run: Run) -> tuple[int, int]:
     Both include what a checkpoint holds.
     """
     position = sum(chain.position(run.thin) for chain in run.chains)
-    return position, sum(int(chain.state["counts"][0]) for chain in run.chains)
+    return position, int(run.counts[:, 0].sum())
 
 
 @contextmanager

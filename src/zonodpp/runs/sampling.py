@@ -11,17 +11,18 @@ from concurrent.futures import Executor
 import numpy as np
 
 from zonodpp._types import Integers, ItemsLike, SeedLike
-from zonodpp.arguments import as_count, as_positive, spawn
+from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint, identify
 from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Method
+from zonodpp.samplers import Method, Sampler
 from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
 from zonodpp.targets.target import Target
 
+DEVICES = ("cpu", "cuda")
 MOST_WORKERS = 10_000  # threads; more than any machine runs at once
 OTHER_NAMES = {  # what other libraries call the parameters of `sample`
     "rng": ("seed", "random_state", "random_seed", "generator"),
@@ -37,6 +38,7 @@ OTHER_NAMES = {  # what other libraries call the parameters of `sample`
     "workers": ("n_jobs", "cores", "threads", "num_workers", "n_workers"),
     "checkpoint": ("backend", "resume", "save"),
     "method": ("sampler", "kind", "algo"),
+    "device": ("gpu", "cuda", "use_gpu"),
 }
 
 
@@ -56,6 +58,7 @@ def sample(
     executor: Executor | None = None,
     workers: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    device: str | None = None,
     **options: object,
 ) -> Samples:
     """Draw diverse subsets.
@@ -97,6 +100,8 @@ def sample(
     checkpoint : path, optional
         A file that is written now and then. The same call goes on from it, whatever stopped the
         run, and ends with the same draws; with a larger ``draws`` it makes the run longer.
+    device : {"cpu", "cuda"}, optional
+        "cuda" runs all chains at once on an NVIDIA GPU; docs/gpu.md says when that pays.
     **options
         Options of the method, if it is given by name: ``method="zonotope", preset="paper"`` is
         shorthand for ``method=HitAndRun(preset="paper")``.
@@ -128,18 +133,29 @@ def sample(
         workers = as_count(workers, "workers", 1, MOST_WORKERS)
     sets = tracked_sets(track, target)
 
-    sampler = chosen.prepare(target, sets)
+    on_gpu = device is not None and one_of(device, "device", DEVICES) == "cuda"
+    if on_gpu:
+        _refuse_with_gpu(executor=executor, workers=workers)
+        from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
+
+        sampler: Sampler = prepare_on_device(chosen, target, sets, n_chains, checkpoint is not None)
+    else:
+        sampler = chosen.prepare(target, sets)
+    abreast = n_chains if on_gpu else 1
     if sampler.independent:
         burn_in, thin = 0, 1
-    need_room(sampler, n_chains, draws)
+    need_room(sampler, n_chains // abreast, draws)
     starts = _starts(init, n_chains, target)
-    generators = spawn(rng, n_chains)
+    if on_gpu:
+        starts = [None if init is None else np.array(starts)]
+    generators = spawn(rng, n_chains // abreast)
     file = None
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": n_chains}
+        call |= {"device": "cuda" if on_gpu else "cpu"}
         call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init}
         file = Checkpoint(checkpoint, identify(target, None if rng is None else generators, **call))
-    run = Run.start(sampler, generators, starts, draws, burn_in, thin)
+    run = Run.start(sampler, generators, starts, draws, burn_in, thin, abreast)
     if file is not None:
         file.resume(run, target.n)
         run.on_rest = file.rest
@@ -192,6 +208,13 @@ def _run(
     return ended
 
 
+def _refuse_with_gpu(**given: object) -> None:
+    """Raise an error that names parameters that mean nothing on a GPU, if any was given."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"device='cuda' runs all chains on the GPU; leave {name} out")
+
+
 def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:
     """One starting basis for each chain, or None for each."""
     if init is None:
@@ -212,7 +235,7 @@ def _result(run: Run, target: Target, method: str) -> Samples:
     subsets, tracked = run.cut()
     if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
-    counts = np.array([chain.state["counts"] for chain in run.chains])
-    stats = {name: counts[:, k] for k, name in enumerate(run.sampler.counters)}
-    stats["seconds"] = np.array([chain.seconds for chain in run.chains])
+    stats = {name: run.counts[:, k] for k, name in enumerate(run.sampler.counters)}
+    seconds = np.array([chain.seconds for chain in run.chains])
+    stats["seconds"] = np.repeat(seconds / run.abreast, run.abreast)
     return Samples(subsets, target, method, tracked=tracked, stats=stats)

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import physical_memory
@@ -25,6 +26,8 @@ BLOCK = 0.01  # seconds aimed at for one call of compiled code
 CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 ALWAYS_THERE = 2**20  # bytes that every machine has
 FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Run:
     chains: list[Chain]
     draws: int | None  # of each chain; None: as many as the time allows
     thin: int
+    abreast: int = 1  # chains that each of these holds side by side: all of them on a GPU
     on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
@@ -75,6 +79,7 @@ class Run:
         draws: int | None,
         burn_in: int,
         thin: int,
+        abreast: int = 1,
     ) -> Run:
         """Start one chain for each generator and starting point."""
         chains: list[Chain] = []
@@ -84,12 +89,17 @@ class Run:
                 size = sum(array.nbytes for array in state.values())
                 need_memory(len(generators) * size, f"the states of {len(generators):,} chains")
             chains.append(Chain(generator, state, burn_in, sums=np.zeros(sampler.tracker.size)))
-        return cls(sampler, chains, draws, thin)
+        return cls(sampler, chains, draws, thin, abreast)
 
     @property
     def done(self) -> bool:
         """Whether all chains have all their draws."""
         return all(chain.drawn == self.draws for chain in self.chains)
+
+    @property
+    def counts(self) -> Integers:
+        """What has been counted, (chains, counters)."""
+        return np.vstack([chain.state["counts"] for chain in self.chains])
 
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
         """Take over a chain as a slice has left it, with the draws of that slice."""
@@ -112,9 +122,17 @@ class Run:
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""
         length = int(self.stored.min())
+        if self.abreast > 1:
+            subsets, tracked = self.subsets[0, :length], self.tracked[0, :length]
+            return self.apart(subsets).copy(), self.apart(tracked).copy()
         if length == self.subsets.shape[1]:
             return self.subsets, self.tracked
         return self.subsets[:, :length].copy(), self.tracked[:, :length].copy()
+
+    def apart(self, rows: NDArray[Scalar]) -> NDArray[Scalar]:
+        """Return rows of one chain, (draws, width), as those of the chains that it holds."""
+        draws, width = rows.shape
+        return rows.reshape(draws, self.abreast, width // self.abreast).swapaxes(0, 1)
 
 
 def need_memory(size: int, what: str) -> None:

@@ -1,12 +1,7 @@
-"""Samplers on the device: what the processor prepares, laid out there, and many chains at once.
-
-A run on the device is, for `zonodpp.runs`, one chain whose draws are the draws of all chains side
-by side. So progress, time budgets, checkpoints and interrupts are those of any run.
-"""
+"""Engines: what the processor has prepared, laid out on the device, and the calls of kernels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,12 +12,13 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Subsets
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.cuda import exact, exact_groups, exchange, zonotope
+from zonodpp.cuda import exact, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
 from zonodpp.cuda.groups import Layout
 from zonodpp.cuda.lanes import lanes_for
-from zonodpp.linalg.gram import column_chunks
-from zonodpp.samplers import Sampler, State, need_between, refuse_init
+from zonodpp.linalg.dense import column_chunks, to_dense
+from zonodpp.samplers import Sampler, State, refuse_init
+from zonodpp.samplers.dilation import Dilation
 from zonodpp.samplers.exact import ExactDraws
 from zonodpp.samplers.exchange import RULES, ExchangeWalk
 from zonodpp.samplers.hit_and_run import ZonotopeWalk
@@ -30,15 +26,19 @@ from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.start import checked_basis
 
-GROUPED = 16  # items of a draw from which groups of threads hold the proposals
 BLOCK_THREADS = 128  # of a block that holds several chains
 RESERVED = 1024  # bytes of shared memory that every block takes for itself
 
 
 class Engine(Protocol):
-    """One algorithm on the device; arrays of its state have one row for each chain."""
+    """One algorithm on the device; arrays of its state have one row for each chain.
+
+    ``changing`` names the arrays that a call changes, ``counted`` those of them that hold counts.
+    """
 
     counters: tuple[str, ...]
+    counted: tuple[str, ...]
+    changing: tuple[str, ...]
     independent: bool
     width: int
     tracker: SetTracker
@@ -66,6 +66,8 @@ class ExactEngine:
     """Exact draws of a projection DPP, or of a DPP or k-DPP through its eigenvectors."""
 
     independent = True
+    counted: tuple[str, ...] = ("tested",)
+    changing: tuple[str, ...] = ("tested",)
 
     def __init__(self, sampler: ExactDraws | Mixture) -> None:
         self.counters, self.tracker = sampler.counters, sampler.tracker
@@ -81,7 +83,7 @@ class ExactEngine:
         else:
             rows, table = _unit_rows(sampler), sampler.alias
         self.mixture = isinstance(sampler, Mixture)
-        self.lay_out(exact_groups.layout_for(self.width) if self.width >= GROUPED else None)
+        self.lay_out(exact.layout_for(self.width))
         self.arrays = (
             to_device(rows),
             to_device(table),
@@ -90,19 +92,15 @@ class ExactEngine:
             to_device(taking),
         )
 
-    def lay_out(self, layout: Layout | None, every: bool = False) -> None:
-        """Hold proposals by groups of threads, or, without a layout, each in one thread.
+    def lay_out(self, layout: Layout, every: bool = False) -> None:
+        """Choose how threads hold proposals, which changes no draw.
 
         With ``every``, the first independent proposals are taken, which is not the law.
         """
-        r = self.width
-        if layout is None:
-            self.kernel = exact.exact_kernel(r, self.mixture, every)
-            self.threads, self.shared = exact.threads_for(r), 8 * exact.pool_size(r)
-        else:
-            self.kernel = exact_groups.exact_kernel(r, self.mixture, every, layout)
-            self.threads, self.shared = layout.threads, 8 * exact_groups.pool_size(r, layout)
-        _need_shared(self.shared, f"a draw of {r} items")
+        self.kernel = exact.exact_kernel(self.width, self.mixture, every, layout)
+        self.threads = layout.threads
+        self.shared = 8 * exact.pool_size(self.width, layout)
+        _need_shared(self.shared, f"a draw of {self.width} items")
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Return the counts alone: draws leave nothing behind."""
@@ -132,27 +130,30 @@ def _unit_rows(sampler: ExactDraws) -> Floats:
     return rows / np.where(norms > 0, norms, 1.0)
 
 
-def random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Any:
+def random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
     """Return a random basis for each chain: the first independent items of a random order."""
     r = vectors.shape[1]
-    shared = 8 * exact.pool_size(r)
+    layout = exact.layout_for(r)
+    shared = 8 * exact.pool_size(r, layout)
     _need_shared(shared, f"a basis of {r} items")
     none = to_device(np.zeros((1, 1)))
     bases = cuda.device_array((1, chains, r), np.int32)
     launch(
-        exact.exact_kernel(r, False, True),
+        exact.exact_kernel(r, False, True, layout),
         chains,
-        exact.threads_for(r),
+        layout.threads,
         shared,
         *(vectors, table, 0, none[0], none, keys, 0, bases, to_device(np.zeros(chains, np.int64))),
     )
-    return bases.copy_to_host()[0]
+    found: Subsets = bases.copy_to_host()[0]
+    return found
 
 
 class _BasesEngine:
     """What walks on bases share: the columns on the device, and the layout of blocks."""
 
     independent = False
+    counted: tuple[str, ...] = ("counts",)
     shared_doubles: Any  # of a chain, without what there is for each item
     doubles_per_item = 0
 
@@ -160,8 +161,7 @@ class _BasesEngine:
         self.counters, self.tracker, self.width = sampler.counters, sampler.tracker, sampler.width
         self.sampler = sampler
         # Padding, which only the processor needs, is left out.
-        unit = matrix_of(columns)[:, : self.tracker.n]
-        unit = unit.toarray() if sp.issparse(unit) else np.asarray(unit)
+        unit = to_dense(matrix_of(columns))[:, : self.tracker.n]
         r, n = unit.shape
         self.rows, self.vectors = to_device(unit), to_device(unit.T)
         self.table = to_device(alias_table(masses))
@@ -195,11 +195,12 @@ class _BasesEngine:
 class ExchangeEngine(_BasesEngine):
     """Exchange walks."""
 
+    changing: tuple[str, ...] = ("bases", "inverses", "counts")
     shared_doubles = staticmethod(exchange.shared_doubles)
     doubles_per_item = 1
 
     def __init__(self, sampler: ExchangeWalk) -> None:
-        columns = sampler.items.columns
+        columns = sampler.columns
         masses = columns.lengths[: sampler.n] ** sampler.power
         super().__init__(sampler, columns, masses)
         self.masses = to_device(masses)
@@ -215,7 +216,6 @@ class ExchangeEngine(_BasesEngine):
         return {
             "bases": self.start_bases(keys, init),
             "inverses": np.zeros((chains, r, r)),
-            "chain counts": np.zeros((chains, len(self.counters)), np.int64),
         }
 
     def advance(
@@ -231,18 +231,26 @@ class ExchangeEngine(_BasesEngine):
             self.shared,
             *(self.rows, self.vectors, self.masses, state["keys"], first, state["bases"]),
             *(state["inverses"], scratch, *self.items, subsets, tracked, thin),
-            state["chain counts"],
+            state["counts"],
         )
 
 
 class ZonotopeEngine(_BasesEngine):
     """Hit-and-run on the zonotope."""
 
+    changing: tuple[str, ...] = ("bases", "inverses", "points", "reduced costs", "ages", "counts")
     shared_doubles = staticmethod(zonotope.shared_doubles)
     doubles_per_item = 2
 
     def __init__(self, sampler: ZonotopeWalk) -> None:
         rule, columns = sampler.rule, sampler.columns
+        if rule.reflect:
+            raise ValueError("device='cuda' has no reflect=True; leave reflect or device out")
+        if rule.long_steps:
+            raise ValueError(
+                "device='cuda' walks through every tile of a line, and these lines have so many "
+                "that the processor takes long steps; pass window=..., or leave device out"
+            )
         n = sampler.tracker.n
         lengths = columns.lengths[:n]
         super().__init__(sampler, columns, lengths / lengths.max())
@@ -272,7 +280,6 @@ class ZonotopeEngine(_BasesEngine):
             "points": np.zeros((chains, r)),
             "reduced costs": np.zeros((chains, self.n)),
             "ages": np.full(chains, zonotope.NEW, np.int64),
-            "chain counts": np.zeros((chains, len(self.counters)), np.int64),
         }
 
     def advance(
@@ -296,7 +303,7 @@ class ZonotopeEngine(_BasesEngine):
             self.shared,
             *(*self.arrays, state["keys"], first, state["bases"], state["inverses"]),
             *(state["points"], state["reduced costs"], state["ages"], *self.scratch[chains]),
-            *(*self.items, subsets, tracked, thin, state["chain counts"]),
+            *(*self.items, subsets, tracked, thin, state["counts"]),
         )
 
 
@@ -308,102 +315,12 @@ def engine_of(sampler: Sampler) -> Engine:
         return ExchangeEngine(sampler)
     if isinstance(sampler, ZonotopeWalk):
         return ZonotopeEngine(sampler)
+    if isinstance(sampler, Dilation):
+        raise ValueError(
+            "device='cuda' has no chains for DPPs, whose draws vary in size; pass method='exact', "
+            "or leave device out"
+        )
     raise ValueError(
-        "device='cuda' runs the methods 'exact', 'exchange' and 'zonotope', and chains on targets "
-        "of fixed size; leave device out"
+        "device='cuda' runs the methods 'exact', 'exchange' and 'zonotope', with the whole target "
+        "in memory; leave device out"
     )
-
-
-@dataclass
-class DeviceChains:
-    """All chains of a run on the device, as one sampler for `zonodpp.runs`.
-
-    Attributes
-    ----------
-    chains : int
-        How many; a draw of this sampler is a draw of each of them, side by side.
-    checkpointed : bool
-        Whether states have to come back to the host after each call.
-    """
-
-    engine: Engine
-    chains: int
-    checkpointed: bool = False
-    _resident: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def counters(self) -> tuple[str, ...]:
-        """What is counted, over all chains."""
-        return self.engine.counters
-
-    @property
-    def independent(self) -> bool:
-        """Whether draws are independent."""
-        return self.engine.independent
-
-    @property
-    def tracker(self) -> Any:
-        """The tracked sets."""
-        return self.engine.tracker
-
-    @property
-    def width(self) -> int:
-        """The items of a draw of all chains."""
-        return self.chains * self.engine.width
-
-    def start(self, rng: np.random.Generator, init: Any) -> State:
-        """Draw a key for each chain, and start all."""
-        keys = rng.integers(2**64, size=self.chains, dtype=np.uint64)
-        state = self.engine.start(keys, init)
-        self._resident.clear()
-        counts = np.zeros(len(self.counters), np.int64)
-        return {**state, "keys": keys, "position": np.zeros(1, np.int64), "counts": counts}
-
-    def advance(
-        self,
-        state: State,
-        rng: np.random.Generator,
-        subsets: Subsets,
-        tracked: Floats,
-        thin: int,
-    ) -> None:
-        """Advance all chains; row k of subsets holds draw k of each of them."""
-        held = self._resident
-        if not held:
-            held |= {name: to_device(array) for name, array in state.items()}
-        draws = len(subsets)
-        shape = (draws, self.chains, self.engine.width)
-        made = cuda.device_array(shape, np.int32)
-        sums = to_device(np.zeros((draws, self.chains, self.tracker.size)))
-        self.engine.advance(held, int(state["position"][0]), made, sums, thin)
-        subsets[:] = made.copy_to_host().reshape(draws, -1)
-        if self.tracker.size and self.independent:
-            presence = np.zeros((draws * self.chains, self.tracker.size))
-            self.tracker.fill(subsets.reshape(-1, self.engine.width), presence)
-            tracked += presence.reshape(draws, -1)
-        elif self.tracker.size:
-            tracked += sums.copy_to_host().reshape(draws, -1)
-        state["position"][0] += draws * thin
-        for name in state if self.checkpointed else self._counted():
-            if name not in ("position", "counts", "keys"):
-                state[name][...] = held[name].copy_to_host()
-        self._count(state)
-
-    def _counted(self) -> tuple[str, ...]:
-        return ("tested",) if self.independent else ("chain counts",)
-
-    def _count(self, state: State) -> None:
-        state["counts"][:] = self.chain_counts(state).sum(axis=0)
-
-    def chain_counts(self, state: State) -> NDArray[np.int64]:
-        """Return the counts of each chain, (chains, counters)."""
-        if not self.independent:
-            return np.asarray(state["chain counts"])
-        draws = np.full(self.chains, state["position"][0])
-        return np.column_stack([draws, state["tested"]])
-
-    def check(self, state: State) -> None:
-        """Check the bases of a state that was read from a file."""
-        self._resident.clear()
-        if "bases" in state:
-            need_between(state["bases"], 0, self.engine.tracker.n - 1, "the basis")

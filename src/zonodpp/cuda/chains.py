@@ -1,0 +1,121 @@
+"""All chains of a run on the device, as one sampler.
+
+A run on the device is, for `zonodpp.runs`, one chain whose draws are the draws of all chains side
+by side. So progress, time budgets, checkpoints and interrupts are those of any run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numpy.typing import ArrayLike
+
+from zonodpp._types import Floats, Subsets
+from zonodpp.cuda.devices import need_device, to_device
+from zonodpp.cuda.engines import Engine, engine_of
+from zonodpp.samplers import Method, Sets, State, need_between
+from zonodpp.samplers.hit_and_run import HitAndRun
+from zonodpp.samplers.tracking import SetTracker
+from zonodpp.targets.target import Target
+
+
+def prepare_on_device(
+    method: Method, target: Target, track: Sets, chains: int, checkpointed: bool
+) -> DeviceChains:
+    """Prepare a sampler for the device, or say what is missing or has no version there."""
+    need_device()
+    if isinstance(method, HitAndRun) and method.reflect is None:
+        method = replace(method, reflect=False)
+    return DeviceChains(engine_of(method.prepare(target, track)), chains, checkpointed)
+
+
+@dataclass(frozen=True)
+class SetsOfChains(SetTracker):
+    """Tracked sets, once for each chain."""
+
+    chains: int
+
+    @property
+    def size(self) -> int:
+        """The number of tracked sets, of all chains."""
+        return self.chains * (len(self.starts) - 1)
+
+
+@dataclass
+class DeviceChains:
+    """All chains of a run; a draw of this sampler is a draw of each of them, side by side.
+
+    Attributes
+    ----------
+    checkpointed : bool
+        Whether states have to come back to the host after each call.
+    """
+
+    engine: Engine
+    chains: int
+    checkpointed: bool = False
+    _resident: dict[str, Any] = field(default_factory=dict)  # the state, on the device
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """What is counted; ``state["counts"]`` has a row for each chain."""
+        return self.engine.counters
+
+    @property
+    def independent(self) -> bool:
+        """Whether draws are independent."""
+        return self.engine.independent
+
+    @property
+    def tracker(self) -> SetTracker:
+        """The tracked sets of all chains."""
+        sets = self.engine.tracker
+        return SetsOfChains(sets.starts, sets.items, sets.n, self.chains)
+
+    @property
+    def width(self) -> int:
+        """The items of a draw of all chains."""
+        return self.chains * self.engine.width
+
+    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+        """Draw a key for each chain, and start all."""
+        keys = rng.integers(2**64, size=self.chains, dtype=np.uint64)
+        self._resident.clear()
+        return {
+            **self.engine.start(keys, init),
+            "keys": keys,
+            "position": np.zeros(1, np.int64),
+            "counts": np.zeros((self.chains, len(self.counters)), np.int64),
+        }
+
+    def advance(
+        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
+    ) -> None:
+        """Advance all chains; row k of subsets holds draw k of each of them."""
+        held, sets, draws = self._resident, self.engine.tracker, len(subsets)
+        if not held:
+            held |= {name: to_device(array) for name, array in state.items()}
+        made = cuda.device_array((draws, self.chains, self.engine.width), np.int32)
+        sums = to_device(np.zeros((draws, self.chains, sets.size)))
+        self.engine.advance(held, int(state["position"][0]), made, sums, thin)
+        subsets[:] = made.copy_to_host().reshape(subsets.shape)
+        state["position"][0] += draws * thin
+        for name in self.engine.changing if self.checkpointed else self.engine.counted:
+            state[name][...] = held[name].copy_to_host()
+        presence = np.zeros((draws * self.chains, sets.size))
+        if sets.size:
+            presence[:] = sums.copy_to_host().reshape(presence.shape)
+        if self.independent:
+            sets.fill(subsets.reshape(-1, self.engine.width), presence)
+            state["counts"][:, 0] += draws
+            state["counts"][:, 1] = state["tested"]
+        tracked += presence.reshape(tracked.shape)
+
+    def check(self, state: State) -> None:
+        """Check the bases of a state that was read from a file."""
+        self._resident.clear()
+        if "bases" in state:
+            need_between(state["bases"], 0, self.engine.tracker.n - 1, "the basis")
