@@ -27,44 +27,23 @@ from numba import cuda
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import exact_groups, exchange, zonotope
+from zonodpp.cuda import exchange, zonotope
+from zonodpp.cuda.chains import prepare_on_device
 from zonodpp.cuda.devices import to_device
+from zonodpp.cuda.exact import layout_for
 from zonodpp.cuda.groups import Layout
-from zonodpp.cuda.samplers import GROUPED, DeviceChains, engine_of
 
 SEED = 20170411
 THRESHOLD = 1e-4
 GROUPS = Layout(2, 2, 1)  # for the laws of small targets
-LAYOUTS = {  # that are timed for each r
-    10: (Layout(1, 1, 1), Layout(2, 2, 1)),
-    20: (
-        Layout(1, 1, 1),
-        Layout(2, 2, 1),
-        Layout(2, 2, 1, 112),
-        Layout(2, 2, 1, 96),
-        Layout(4, 4, 1),
-        Layout(4, 2, 1),
-    ),
-    50: (
-        Layout(4, 4, 1),
-        Layout(4, 4, 1, 168),
-        Layout(4, 2, 2),
-        Layout(4, 2, 2, 128),
-        Layout(4, 2, 1, 128),
-        Layout(8, 4, 2, 128),
-        Layout(8, 2, 4),
-    ),
-    100: (
-        Layout(8, 4, 4),
-        Layout(8, 4, 4, 168),
-        Layout(8, 4, 2),
-        Layout(8, 2, 4, 128),
-        Layout(8, 2, 8, 128),
-        Layout(16, 4, 4, 128),
-        Layout(16, 2, 8, 80),
-    ),
-    150: (Layout(16, 4, 4), Layout(16, 2, 8, 128)),
-}
+LAYOUTS = (  # that are timed with --layouts
+    Layout(1, 1, 1),
+    Layout(2, 2, 1),
+    Layout(4, 2, 1),
+    Layout(4, 2, 1, 128),
+    Layout(8, 2, 4, 128),
+    Layout(16, 2, 8, 128),
+)
 SECONDS = 1.0  # that a timed launch takes about
 
 
@@ -147,78 +126,92 @@ def p_value(subsets: np.ndarray, law: np.ndarray) -> float:
 def draws_of(
     target: Any,
     method: Any,
-    draws: int,
-    chains: int,
-    thin: int,
-    burn_in: int,
-    broken: Any = None,
-    layout: Any = None,
+    shape: tuple[int, int, int, int],
+    change: Any = None,
 ) -> np.ndarray:
-    run = DeviceChains(engine_of(method.prepare(target, None)), chains)
-    engine: Any = run.engine
-    if layout is not None:
-        engine.lay_out(layout)
-    if broken is not None:
-        broken(run.engine)
+    """Return (draws, chains, width) for shape = (draws, chains, thin, burn_in)."""
+    draws, chains, thin, burn_in = shape
+    run = prepare_on_device(method, target, None, chains, False)
+    if change is not None:
+        change(run.engine)
     rng = np.random.default_rng(SEED)
     state = run.start(rng, None)
     if burn_in:
         run.advance(state, rng, np.empty((1, run.width), np.int32), np.zeros((1, 0)), burn_in)
     subsets = np.empty((draws, run.width), np.int32)
     run.advance(state, rng, subsets, np.zeros((draws, 0)), thin)
-    print("   counts", dict(zip(run.counters, state["counts"].tolist(), strict=True)), flush=True)
+    counts = state["counts"].sum(axis=0).tolist()
+    print("   counts", dict(zip(run.counters, counts, strict=True)), flush=True)
     return subsets.reshape(draws, chains, -1)
 
 
+def in_groups(engine: Any) -> None:
+    """Hold proposals by groups of several threads, which small targets need not."""
+    engine.lay_out(GROUPS)
+
+
+# Broken twins: every proposal accepted, the wrong power, no density.
+
+
+def accept_all(engine: Any) -> None:
+    engine.lay_out(layout_for(engine.width), every=True)
+
+
+def accept_all_in_groups(engine: Any) -> None:
+    engine.lay_out(GROUPS, every=True)
+
+
+def wrong_power(engine: Any) -> None:
+    rule = ("heat-bath", "metropolis", "barker").index(engine.sampler.rule)
+    engine.kernel = exchange.exchange_kernel(rule, 1.0, *engine.layout)
+
+
+def no_density(engine: Any) -> None:
+    rule = engine.sampler.rule
+    engine.kernel = zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
+
+
 def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
-    """Name -> target, method, (draws, chains, thin, burn_in), how to break the kernel, layout."""
+    """Name -> target, method, (draws, chains, thin, burn_in), change, how to break the kernel."""
     rng = np.random.default_rng(SEED + 1)
     target = small_target()
     Phi = rng.normal(size=(7, 4))
     alone, many = (total // 4, 4, 1, 0), (max(1, total // 10_000), 10_000)
-
-    def accept_all(engine: Any) -> None:
-        engine.lay_out(None, every=True)
-
-    def accept_all_in_groups(engine: Any) -> None:
-        engine.lay_out(GROUPS, every=True)
-
-    def wrong_power(engine: Any) -> None:
-        rule = ("heat-bath", "metropolis", "barker").index(engine.sampler.rule)
-        engine.kernel = exchange.exchange_kernel(rule, 1.0, *engine.layout)
-
-    def no_density(engine: Any) -> None:
-        rule = engine.sampler.rule
-        engine.kernel = zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
-
     dpp, k_dpp = DPP.from_features(0.7 * Phi), KDPP.from_features(Phi, 3)
+    paper = HitAndRun(preset="paper")
     return {
-        "exact, projection DPP": (target, Exact(), alone, accept_all),
-        "exact, DPP": (dpp, Exact(), alone, accept_all),
-        "exact, k-DPP": (k_dpp, Exact(), alone, accept_all),
-        "exact by groups, projection DPP": (target, Exact(), alone, accept_all_in_groups, GROUPS),
-        "exact by groups, DPP": (dpp, Exact(), alone, accept_all_in_groups, GROUPS),
-        "exact by groups, k-DPP": (k_dpp, Exact(), alone, accept_all_in_groups, GROUPS),
-        "exchange, heat-bath": (target, Exchange(), (*many, 16, 100), wrong_power),
-        "exchange, barker": (target, Exchange("barker"), (*many, 150, 2000), wrong_power),
-        "exchange, metropolis": (target, Exchange("metropolis"), (*many, 75, 1000), wrong_power),
-        "zonotope, gibbs": (target, HitAndRun(), (*many, 12, 60), no_density),
-        "zonotope, paper": (target, HitAndRun(preset="paper"), (*many, 40, 400), no_density),
+        "exact, projection DPP": (target, Exact(), alone, None, accept_all),
+        "exact, DPP": (dpp, Exact(), alone, None, accept_all),
+        "exact, k-DPP": (k_dpp, Exact(), alone, None, accept_all),
+        "exact, groups": (target, Exact(), alone, in_groups, accept_all_in_groups),
+        "exact, groups, DPP": (dpp, Exact(), alone, in_groups, accept_all_in_groups),
+        "exact, groups, k-DPP": (k_dpp, Exact(), alone, in_groups, accept_all_in_groups),
+        "exchange, heat-bath": (target, Exchange(), (*many, 16, 100), None, wrong_power),
+        "exchange, barker": (target, Exchange("barker"), (*many, 150, 2000), None, wrong_power),
+        "exchange, metropolis": (
+            target,
+            Exchange("metropolis"),
+            (*many, 75, 1000),
+            None,
+            wrong_power,
+        ),
+        "zonotope, gibbs": (target, HitAndRun(), (*many, 12, 60), None, no_density),
+        "zonotope, paper": (target, paper, (*many, 40, 400), None, no_density),
     }
 
 
 def laws(total: int, only: str = "") -> list[dict[str, Any]]:
     found = []
-    for name, (target, method, shape, broken, *layout) in law_cases(total).items():
+    for name, (target, method, shape, change, broken) in law_cases(total).items():
         if only not in name:
             continue
         begun = time.perf_counter()
         row: dict[str, Any] = {"what": name}
         try:
             law = law_of(target)
-            subsets = draws_of(target, method, *shape, None, *layout)
+            subsets = draws_of(target, method, shape, change)
             row |= {"draws": int(subsets.shape[0] * subsets.shape[1]), "p": p_value(subsets, law)}
-            row["broken p"] = p_value(draws_of(target, method, *shape, broken), law)
+            row["broken p"] = p_value(draws_of(target, method, shape, broken), law)
             row["met"] = row["p"] > THRESHOLD > row["broken p"]
         except Exception as error:
             traceback.print_exc()
@@ -256,16 +249,12 @@ def marginal_errors(subsets: np.ndarray, target: ProjectionDPP) -> float:
     return float(np.std(errors / np.sqrt(draws * (expected * (1 - expected))[keep])))
 
 
-def by_layout(
-    engine: Any, state: Any, made: Any, r: int, target: ProjectionDPP
-) -> dict[str, dict[str, Any]]:
+def by_layout(engine: Any, state: Any, made: Any, target: ProjectionDPP) -> dict[str, Any]:
     """Time every layout; all of them have to make the same draws."""
-    found: dict[str, dict[str, Any]] = {}
-    engine.lay_out(None)
+    found: dict[str, Any] = {}
     engine.advance(state, 0, made, None, 1)
     reference = made[:20_000].copy_to_host()
-    for layout in (None, *LAYOUTS.get(r, ())):
-        begun = time.perf_counter()
+    for layout in LAYOUTS:
         entry: dict[str, Any] = {}
         try:
             engine.lay_out(layout)
@@ -273,17 +262,15 @@ def by_layout(
             compiled = next(iter(engine.kernel.overloads.values()))
             entry |= {"draws/s": made.shape[0] / spent, "registers": compiled.regs_per_thread}
             entry |= {"local": compiled.local_mem_per_thread, "shared": engine.shared}
-            entry["same draws"] = float(
-                np.mean((made[:20_000].copy_to_host() == reference).all(axis=(1, 2)))
-            )
+            same = (made[:20_000].copy_to_host() == reference).all(axis=(1, 2))
+            entry["same draws"] = float(np.mean(same))
             entry["z of marginals"] = marginal_errors(made.copy_to_host(), target)
         except Exception as error:
             traceback.print_exc()
             entry["error"] = f"{type(error).__name__}: {error}"[:500]
-        entry["seconds"] = round(time.perf_counter() - begun, 1)
-        name = "a thread" if layout is None else layout_name(layout)
-        print("  ", r, name, entry, flush=True)
-        found[name] = entry
+        print("  ", layout_name(layout), entry, flush=True)
+        found[layout_name(layout)] = entry
+    engine.lay_out(layout_for(target.r))
     return found
 
 
@@ -292,7 +279,7 @@ def layout_name(layout: Layout) -> str:
 
 
 def exact_speeds(
-    n: int, sizes: tuple[int, ...], seconds: float, host: bool
+    n: int, sizes: tuple[int, ...], seconds: float, host: bool, layouts: bool
 ) -> list[dict[str, Any]]:
     found = []
     for r in sizes:
@@ -300,7 +287,7 @@ def exact_speeds(
         try:
             X = np.random.default_rng(SEED).normal(size=(n, r))
             target = ProjectionDPP.from_features(X)
-            run = DeviceChains(engine_of(Exact().prepare(target, None)), 1)
+            run = prepare_on_device(Exact(), target, None, 1, False)
             engine: Any = run.engine
             rng = np.random.default_rng(SEED)
             state = {name: to_device(array) for name, array in run.start(rng, None).items()}
@@ -318,8 +305,8 @@ def exact_speeds(
             row |= {"registers": compiled.regs_per_thread, "local": compiled.local_mem_per_thread}
             row |= {"threads": engine.threads, "shared": engine.shared}
             row["z of marginals"] = marginal_errors(made.copy_to_host(), target)
-            row["by layout"] = by_layout(engine, state, made, r, target)
-            engine.lay_out(exact_groups.layout_for(r) if r >= GROUPED else None)
+            if layouts:
+                row["by layout"] = by_layout(engine, state, made, target)
             subsets, none = np.empty((draws, r), np.int32), np.zeros((draws, 0))
             fresh = run.start(rng, None)
             copied = repeated(partial(run.advance, fresh, rng, subsets, none, 1))
@@ -373,8 +360,7 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dic
                 continue  # whole chords of thousands of tiles: work for long steps
             row: dict[str, Any] = {"what": f"{method_name}, {name}, {chains:,} chains"}
             try:
-                prepared = method.prepare(target, None)
-                run = DeviceChains(engine_of(prepared), chains)
+                run = prepare_on_device(method, target, None, chains, False)
                 engine: Any = run.engine
                 begun = time.perf_counter()
                 generator = np.random.default_rng(SEED)
@@ -402,7 +388,7 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dic
                     "chains a block": engine.chains,
                     "shared": engine.shared,
                 }
-                counts = held["chain counts"].copy_to_host().sum(axis=0).tolist()
+                counts = held["counts"].copy_to_host().sum(axis=0).tolist()
                 row["counts"] = dict(zip(run.counters, counts, strict=True))
                 if host:
                     row |= host_steps(target, method, seconds)

@@ -21,6 +21,8 @@ for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
 _cache = _root / ".numba_cache" / _hash.hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache))
 
+collect_ignore = ["cuda_simulated.py", "cuda_cases.py"]  # for the processes of test_cuda.py
+
 
 @pytest.fixture
 def call(capsys, monkeypatch, tmp_path):

@@ -1,0 +1,152 @@
+"""What test_cuda.py runs in numba's simulator of a GPU, a process for each function."""
+
+import os
+import tempfile
+import warnings
+
+import cuda_simulated  # noqa: F401 - changes the simulator
+import numpy as np
+import pytest
+
+from benchmarks.cuda_device import (
+    accept_all,
+    accept_all_in_groups,
+    draws_of,
+    in_groups,
+    law_of,
+    no_density,
+    p_value,
+    wrong_power,
+)
+from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
+from zonodpp.cuda import devices, engines, philox
+from zonodpp.cuda.compile import kernel
+
+THRESHOLD = 1e-4
+TARGET = ProjectionDPP(
+    [[1.0, 0.95, 0.1, 0.0, 1.0], [0.0, 0.2, 1.0, 0.9, -0.2]], weights=[1, 1, 2, 1, 0.5]
+)
+
+
+def law(target, method, shape, change, broken):
+    """Compare with enumeration; the same comparison has to reject the broken twin."""
+    expected = law_of(target)
+    value = p_value(draws_of(target, method, shape, change), expected)
+    assert value > THRESHOLD, f"{method} does not follow the law: p = {value:.2g}"
+    value = p_value(draws_of(target, method, shape, broken), expected)
+    assert value < THRESHOLD, f"the check does not see a broken kernel: p = {value:.2g}"
+
+
+def known_numbers():
+    """Philox4x32-10 as Random123 tests it, and no number twice."""
+
+    @kernel
+    def encrypt(words, found):
+        found[0], found[1], found[2], found[3] = philox.philox(*words)
+
+    every = 0xFFFFFFFF
+    for key, counter, expected in (
+        ((0, 0), (0, 0, 0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ((every, every), (every,) * 4, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        (
+            (0xA4093822, 0x299F31D0),
+            (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+            "d16cfe09 94fdcceb 5001e420 24126ea1",
+        ),
+    ):
+        found = np.zeros(4, np.uint64)
+        words = tuple(np.uint64(word) for word in (*key, *counter))
+        encrypt[1, 1](words, found)
+        assert [f"{word:08x}" for word in found.tolist()] == expected.split()
+
+
+def exact():
+    """Draws from a projection DPP, with proposals in one thread and in groups of threads."""
+    law(TARGET, Exact(), (150, 2, 1, 0), None, accept_all)
+    A = np.random.default_rng(0).normal(size=(5, 6))
+    A[:, 1] = A[:, 0] + 0.1 * A[:, 1]
+    law(ProjectionDPP(A), Exact(), (100, 2, 1, 0), in_groups, accept_all_in_groups)
+
+
+def mixtures():
+    """Draws from DPPs and k-DPPs."""
+    Phi = np.random.default_rng(3).normal(size=(5, 3))
+    Phi[1] = 1.1 * Phi[0]
+    dpp, k_dpp = DPP.from_features(Phi), KDPP.from_features(Phi, 2)
+    law(dpp, Exact(), (150, 2, 1, 0), None, accept_all)
+    law(k_dpp, Exact(), (150, 2, 1, 0), in_groups, accept_all_in_groups)
+
+
+def exchange_walks():
+    """The three rules."""
+    law(TARGET, Exchange(), (15, 30, 5, 8), None, wrong_power)
+    law(TARGET, Exchange("metropolis"), (15, 30, 8, 20), None, wrong_power)
+    law(TARGET, Exchange("barker"), (15, 30, 16, 40), None, wrong_power)
+
+
+def exact_lines():
+    """The exact line on the zonotope."""
+    law(TARGET, HitAndRun(), (12, 30, 3, 6), None, no_density)
+
+
+def paper_lines():
+    """The paper's rule on the zonotope."""
+    law(TARGET, HitAndRun(preset="paper"), (12, 30, 4, 12), None, no_density)
+
+
+def any_grid():
+    """Draws do not depend on the grid, or on how blocks hold chains and proposals."""
+    methods = (Exact(), Exchange(), HitAndRun(), HitAndRun(preset="paper"))
+    shape = (6, 5, 2, 3)
+    before = [draws_of(TARGET, method, shape) for method in methods]
+    assert np.array_equal(before[0], draws_of(TARGET, Exact(), shape, in_groups))
+    devices.SIMULATED_BLOCKS, engines.BLOCK_THREADS = 5, 2
+    for method, draws in zip(methods, before, strict=True):
+        assert np.array_equal(draws, draws_of(TARGET, method, shape))
+
+
+def runs():
+    """`sample` on a device: thin, burn-in, track, progress, init and checkpoints."""
+    sets = [[0, 2], [3]]
+    for method in (Exact(), Exchange(), HitAndRun()):
+        call = {"method": method, "chains": 3, "rng": 1, "track": sets, "device": "cuda"}
+        call |= {"burn_in": 2, "thin": 3}
+        reports = []
+        whole = sample(TARGET, 8, **call, progress=reports.append)
+        assert whole.subsets.shape == (3, 8, 2)
+        assert whole.tracked.shape == (3, 8, 2)
+        assert (reports[-1].drawn, reports[-1].total) == (24, 24)
+        counted = "draws" if method.name == "exact" else "steps"
+        assert whole.stats[counted].tolist() == [8 if method.name == "exact" else 26] * 3
+        if method.name == "exact":
+            held = [[(np.isin(S, row)).all() for S in sets] for row in whole.subsets.reshape(-1, 2)]
+            assert np.array_equal(whole.tracked.reshape(-1, 2), held)
+        assert ((whole.tracked >= 0) & (whole.tracked <= 1 + 1e-12)).all()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run")
+            sample(TARGET, 3, **call, checkpoint=path)
+            again = sample(TARGET, 8, **call, checkpoint=path)
+        assert np.array_equal(again.subsets, whole.subsets)
+        np.testing.assert_allclose(again.tracked, whole.tracked, atol=1e-12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert sample(TARGET, seconds=0.2, **call).subsets.shape[0] == 3
+    # From the one basis given to all chains, a step changes one item at most.
+    first = sample(TARGET, 1, method="exchange", chains=3, init=[0, 2], rng=0, device="cuda")
+    assert all(len({0, 2} & set(row)) >= 1 for row in first.subsets[:, 0].tolist())
+    dpp = sample(DPP.from_features(np.eye(4)), 5, chains=2, rng=0, device="cuda")
+    assert dpp.subsets.shape[:2] == (2, 5)
+
+
+def refusals():
+    """What has no version on the device is refused by name."""
+    for words, target, options in (
+        ("method='exact'", DPP.from_features(np.eye(3)), {"method": "exchange"}),
+        ("reflect", TARGET, {"method": HitAndRun(reflect=True)}),
+        ("algorithm", TARGET, {"method": Exact("chain-rule")}),
+        ("workers", TARGET, {"workers": 2}),
+        ("device must be", TARGET, {"device": "gpu"}),
+        ("r = 2 items", TARGET, {"method": "exchange", "init": [1]}),
+    ):
+        with pytest.raises(ValueError, match=words):
+            sample(target, 2, **{"device": "cuda", **options})

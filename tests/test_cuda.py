@@ -1,0 +1,50 @@
+"""The kernels for a GPU, in numba's simulator: laws, broken twins, and what `sample` does there.
+
+`benchmarks/cuda_device.py` checks the same laws with millions of draws on a real one.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+CASES = (
+    "known_numbers",
+    "exact",
+    "mixtures",
+    "exchange_walks",
+    "exact_lines",
+    "paper_lines",
+    "any_grid",
+    "runs",
+    "refusals",
+)
+
+
+def run_python(code, **variables):
+    paths = [str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | variables
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_in_the_simulator(case):
+    code = f"import cuda_cases; cuda_cases.{case}()"
+    done = run_python(code, NUMBA_ENABLE_CUDASIM="1")
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_without_a_gpu_the_error_says_what_is_missing():
+    code = """
+from zonodpp import ProjectionDPP, sample
+try:
+    sample(ProjectionDPP([[1, 2, 3]]), 1, device="cuda")
+except (ImportError, RuntimeError) as error:
+    print(error)
+"""
+    done = run_python(code, NUMBA_ENABLE_CUDASIM="0", CUDA_VISIBLE_DEVICES="")
+    assert "zonodpp[cuda]" in done.stdout or "needs an NVIDIA GPU" in done.stdout, done.stderr
