@@ -1,10 +1,11 @@
 """Laws and speeds of the kernels on a machine with an NVIDIA GPU.
 
-    python benchmarks/cuda_device.py --out cuda.json [--smoke] [--parts law exact walks]
+    python benchmarks/cuda_device.py --out cuda.json [--smoke] [--parts law exact walks k10]
 
 Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
 has to reject. Speeds: draws and steps per second, beside the same work on all processors.
-Every part writes what it has found before the next begins, and a part that fails says why.
+Every part writes what it has found before the next begins, beside what the file holds already, and a
+part that fails says why.
 """
 
 from __future__ import annotations
@@ -311,10 +312,13 @@ def exact_speeds(
             fresh = run.start(rng, None)
             copied = repeated(partial(run.advance, fresh, rng, subsets, none, 1))
             row["draws/s with copies"] = draws / copied
+            count = min(draws, 4_000_000)
+            call = partial(sample, target, count, rng=SEED, device="cuda", progress=False)
+            row["draws/s by sample()"] = count / repeated(call, 1)
             if host:
                 cores = os.cpu_count() or 1
                 sample(target, 10, rng=0)
-                count = int(np.clip(2_000_000 * 100 / r**2.2 * seconds / 10, 200, 2_000_000))
+                count = int(np.clip(2_000_000 * 100 / r**2.2 * seconds / 2, 200, 2_000_000))
                 begun = time.perf_counter()
                 sample(target, count, chains=cores, workers=cores, rng=SEED)
                 row["host draws/s"] = count * cores / (time.perf_counter() - begun)
@@ -414,30 +418,63 @@ def host_steps(target: Any, method: Any, seconds: float) -> dict[str, float]:
     return {"host steps/s": float(made.stats["steps"].sum()) / spent}
 
 
+def k10(chains: int, draws: int) -> list[dict[str, Any]]:
+    """Return the largest error of the marginals of K10 over so many chains, step by step."""
+    target = complete_graph(10)
+    marginals = target.marginals()
+    methods = {
+        "paper": HitAndRun(preset="paper"),
+        "gibbs": HitAndRun(),
+        "barker": Exchange("barker"),
+        "heat-bath": Exchange(),
+    }
+    found = []
+    for name, method in methods.items():
+        begun = time.perf_counter()
+        made = sample(
+            target, draws, method=method, chains=chains, rng=SEED, device="cuda", progress=False
+        )
+        spent = time.perf_counter() - begun
+        counts = [np.bincount(made.subsets[:, k].ravel(), minlength=45) for k in range(draws)]
+        errors = np.abs(np.array(counts) / chains - marginals).max(axis=1)
+        row = {"what": f"{name}, K10, {chains:,} chains", "seconds": spent}
+        row["noise"] = float(np.sqrt(marginals * (1 - marginals) / chains).max())
+        row["largest error after each step"] = errors.round(6).tolist()
+        print(row, flush=True)
+        found.append(row)
+    return found
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--out", default="cuda.json")
     options.add_argument("--smoke", action="store_true", help="small sizes: does all of it run?")
-    options.add_argument("--parts", nargs="*", default=["law", "exact", "walks"])
+    options.add_argument("--parts", nargs="*", default=["law", "exact", "walks", "k10"])
     options.add_argument("--no-host", action="store_true", help="leave the processors out")
-    options.add_argument("--sizes", nargs="*", type=int, default=[10, 20, 50, 100])
+    options.add_argument("--sizes", nargs="*", type=int, default=[10, 20, 50, 100, 150])
+    options.add_argument("--layouts", action="store_true", help="time all layouts of exact draws")
     options.add_argument("--walks", nargs="*", default=[], help="such as heat-bath:K10")
     options.add_argument("--draws", type=int, default=10_000_000, help="of each law")
     given = options.parse_args()
-    result: dict[str, Any] = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    result: dict[str, Any] = {}
+    if os.path.exists(given.out):
+        with open(given.out) as file:
+            result = json.load(file)
+    result |= {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
     def write() -> None:
         with open(given.out, "w") as file:
             json.dump(result, file, indent=1)
 
     host = not given.no_host
+    seconds, total = (0.1, 200_000) if given.smoke else (SECONDS, given.draws)
+    sizes = tuple(given.sizes)
     parts = {
-        "exact laws": lambda: laws(given.draws if not given.smoke else 200_000, "exact"),
-        "law": lambda: laws(given.draws if not given.smoke else 200_000),
-        "exact": lambda: exact_speeds(
-            100_000, tuple(given.sizes), 0.1 if given.smoke else SECONDS, host
-        ),
-        "walks": lambda: walk_speeds(10_000, 0.1 if given.smoke else SECONDS, host, given.walks),
+        "exact laws": lambda: laws(total, "exact"),
+        "law": lambda: laws(total),
+        "exact": lambda: exact_speeds(100_000, sizes, seconds, host, given.layouts),
+        "walks": lambda: walk_speeds(10_000, seconds, host, given.walks),
+        "k10": lambda: k10(1000 if given.smoke else 100_000, 100),
     }
     result["environment"] = environment()
     print(result["environment"], flush=True)
