@@ -4,7 +4,7 @@
 
 Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
 has to reject. Speeds: draws and steps per second, beside the same work on all processors.
-Every part writes what it has found before the next begins, beside what the file holds already, and a
+Every part writes what it has found before the next begins, beside what the file holds already. A
 part that fails says why.
 """
 
