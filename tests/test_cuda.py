@@ -3,6 +3,7 @@
 `benchmarks/cuda_device.py` checks the same laws with millions of draws on a real one.
 """
 
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -31,6 +32,10 @@ def run_python(code, **variables):
     return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba.cuda.simulator") is None,
+    reason="this numba has no simulator of a GPU; numba-cuda has one",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_in_the_simulator(case):
     code = f"import cuda_cases; cuda_cases.{case}()"
