@@ -4,8 +4,7 @@
 
 Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
 has to reject. Speeds: draws and steps per second, beside the same work on all processors.
-Every part writes what it has found before the next begins, beside what the file holds already. A
-part that fails says why.
+Every row is written when it is known, beside what the file holds. A part that fails says why.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
@@ -201,8 +201,7 @@ def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def laws(total: int, only: str = "") -> list[dict[str, Any]]:
-    found = []
+def laws(total: int, only: str = "") -> Iterator[dict[str, Any]]:
     for name, (target, method, shape, change, broken) in law_cases(total).items():
         if only not in name:
             continue
@@ -219,8 +218,7 @@ def laws(total: int, only: str = "") -> list[dict[str, Any]]:
             row["error"] = f"{type(error).__name__}: {error}"[:500]
         row["seconds"] = round(time.perf_counter() - begun, 2)
         print(row, flush=True)
-        found.append(row)
-    return found
+        yield row
 
 
 # Speeds
@@ -281,8 +279,7 @@ def layout_name(layout: Layout) -> str:
 
 def exact_speeds(
     n: int, sizes: tuple[int, ...], seconds: float, host: bool, layouts: bool
-) -> list[dict[str, Any]]:
-    found = []
+) -> Iterator[dict[str, Any]]:
     for r in sizes:
         row: dict[str, Any] = {"what": f"exact, r = {r}, n = {n:,}"}
         try:
@@ -327,8 +324,7 @@ def exact_speeds(
             traceback.print_exc()
             row["error"] = f"{type(error).__name__}: {error}"[:500]
         print(row, flush=True)
-        found.append(row)
-    return found
+        yield row
 
 
 def complete_graph(nodes: int) -> ProjectionDPP:
@@ -342,7 +338,7 @@ def complete_graph(nodes: int) -> ProjectionDPP:
     return ProjectionDPP(A, weights=np.random.default_rng(SEED).random(len(edges)) ** 2)
 
 
-def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dict[str, Any]]:
+def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> Iterator[dict[str, Any]]:
     rng = np.random.default_rng(SEED)
     targets = {
         "K10": complete_graph(10),
@@ -355,7 +351,6 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dic
         "gibbs": HitAndRun(),
         "paper": HitAndRun(preset="paper"),
     }
-    found = []
     for method_name, method in methods.items():
         for name, target in targets.items():
             if f"{method_name}:{name}" not in names and names:
@@ -401,8 +396,7 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> list[dic
                 traceback.print_exc()
                 row["error"] = f"{type(error).__name__}: {error}"[:500]
             print(row, flush=True)
-            found.append(row)
-    return found
+            yield row
 
 
 def host_steps(target: Any, method: Any, seconds: float) -> dict[str, float]:
@@ -418,8 +412,8 @@ def host_steps(target: Any, method: Any, seconds: float) -> dict[str, float]:
     return {"host steps/s": float(made.stats["steps"].sum()) / spent}
 
 
-def k10(chains: int, draws: int) -> list[dict[str, Any]]:
-    """Return the largest error of the marginals of K10 over so many chains, step by step."""
+def k10(chains: int, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the largest error of the marginals of K10 over so many chains, step by step."""
     target = complete_graph(10)
     marginals = target.marginals()
     methods = {
@@ -428,7 +422,6 @@ def k10(chains: int, draws: int) -> list[dict[str, Any]]:
         "barker": Exchange("barker"),
         "heat-bath": Exchange(),
     }
-    found = []
     for name, method in methods.items():
         begun = time.perf_counter()
         made = sample(
@@ -441,8 +434,7 @@ def k10(chains: int, draws: int) -> list[dict[str, Any]]:
         row["noise"] = float(np.sqrt(marginals * (1 - marginals) / chains).max())
         row["largest error after each step"] = errors.round(6).tolist()
         print(row, flush=True)
-        found.append(row)
-    return found
+        yield row
 
 
 def main() -> None:
@@ -454,6 +446,7 @@ def main() -> None:
     options.add_argument("--sizes", nargs="*", type=int, default=[10, 20, 50, 100, 150])
     options.add_argument("--layouts", action="store_true", help="time all layouts of exact draws")
     options.add_argument("--walks", nargs="*", default=[], help="such as heat-bath:K10")
+    options.add_argument("--law", default="", help="part of the names of laws: zonotope")
     options.add_argument("--draws", type=int, default=10_000_000, help="of each law")
     given = options.parse_args()
     result: dict[str, Any] = {}
@@ -470,8 +463,7 @@ def main() -> None:
     seconds, total = (0.1, 200_000) if given.smoke else (SECONDS, given.draws)
     sizes = tuple(given.sizes)
     parts = {
-        "exact laws": lambda: laws(total, "exact"),
-        "law": lambda: laws(total),
+        "law": lambda: laws(total, given.law),
         "exact": lambda: exact_speeds(100_000, sizes, seconds, host, given.layouts),
         "walks": lambda: walk_speeds(10_000, seconds, host, given.walks),
         "k10": lambda: k10(1000 if given.smoke else 100_000, 100),
@@ -481,10 +473,13 @@ def main() -> None:
     for part in given.parts:
         begun = time.perf_counter()
         try:
-            result[part] = parts[part]()
+            result[part] = []
+            for row in parts[part]():
+                result[part].append(row)
+                write()
         except Exception:
             traceback.print_exc()
-            result[part] = traceback.format_exc()
+            result[part].append({"error": traceback.format_exc()})
         print(f"{part}: {time.perf_counter() - begun:.1f} s", flush=True)
         write()
 
