@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import config, cuda
 
+Function: TypeAlias = Callable[..., Any]  # that kernels call
 Word = np.uint64  # holds 32 or 64 random bits
 Index = np.uint64  # an index that is not negative: no code counts it from the end
 
 
-def device(function: Callable[..., Any]) -> Callable[..., Any]:
+def device(function: Function) -> Function:
     """Compile a function that kernels call."""
-    compiled: Callable[..., Any] = cuda.jit(device=True)(function)
+    compiled: Function = cuda.jit(device=True)(function)
     return compiled
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Function) -> Any:
     """Compile a kernel: ``kernel[blocks, threads, 0, shared_bytes](arguments)`` runs it."""
     return cuda.jit(function)
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+def inlined(function: Function) -> Function:
     """Compile a function that kernels call with arrays in registers: it has to be inlined."""
     options = {} if config.ENABLE_CUDASIM else {"forceinline": True}
-    compiled: Callable[..., Any] = cuda.jit(device=True, **options)(function)
+    compiled: Function = cuda.jit(device=True, **options)(function)
     return compiled
 
 
-def kernel_with(registers: int) -> Callable[[Callable[..., Any]], Any]:
+def kernel_with(registers: int) -> Callable[[Function], Any]:
     """Return `kernel` for threads of at most so many registers; 0 leaves it to the compiler."""
     if config.ENABLE_CUDASIM or registers == 0:
         return kernel
-    limited: Callable[[Callable[..., Any]], Any] = cuda.jit(max_registers=registers)
+    limited: Callable[[Function], Any] = cuda.jit(max_registers=registers)
     return limited

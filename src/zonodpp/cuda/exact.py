@@ -17,14 +17,13 @@ the batch are applied to N after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.compile import Index, inlined, kernel_with
+from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
 from zonodpp.cuda.groups import (
     Layout,
     communication,
@@ -61,7 +60,7 @@ def pool_size(r: int, layout: Layout) -> int:
     return max(first, entries * layout.lanes * pitch + pitch * pitch, layout.threads)
 
 
-def reader(mixture: bool) -> Callable[..., Any]:
+def reader(mixture: bool) -> Function:
     """Return the function that reads a coordinate of an item, 0 beyond the r that count."""
 
     @inlined
@@ -75,7 +74,7 @@ def reader(mixture: bool) -> Callable[..., Any]:
     return read
 
 
-def multiplier(layout: Layout, few: int, used: int, read: Callable[..., Any]) -> Callable[..., Any]:
+def multiplier(layout: Layout, few: int, used: int, read: Function) -> Function:
     """Return the function z = N y that computes the first ``used`` entries of z in each thread.
 
     The proposals y are read from the device's memory, two entries ahead of their use.

@@ -8,14 +8,12 @@ group by shuffles, and a number read from shared memory serves U vectors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from numba import config, cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Index, device, inlined
+from zonodpp.cuda.compile import Function, Index, device, inlined
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 WARP = 4 if SIMULATED else 32  # threads that run in step; the simulator takes any number
@@ -61,7 +59,7 @@ class Layout:
         return self.groups * self.slots
 
 
-def communication(layout: Layout) -> tuple[Callable[..., Any], ...]:
+def communication(layout: Layout) -> tuple[Function, ...]:
     """Return the functions wait, group_sum, group_get and block_least for a layout.
 
     Threads of a warp speak by shuffles, which the simulator does not have: there they speak by
@@ -148,13 +146,13 @@ def communication(layout: Layout) -> tuple[Callable[..., Any], ...]:
 class Vectors:
     """Functions on vectors of so many entries in every thread; see `vector_functions`."""
 
-    clear: Callable[..., Any]
-    squares: Callable[..., Any]
-    factors: Callable[..., Any]
-    lasts: Callable[..., Any]
-    subtract: Callable[..., Any]
-    store: Callable[..., Any]
-    length: Callable[..., Any]
+    clear: Function
+    squares: Function
+    factors: Function
+    lasts: Function
+    subtract: Function
+    store: Function
+    length: Function
 
 
 def stored_length(m: int, entries: int, lanes: int) -> int:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from numba import cuda
 
 from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Word, device
+from zonodpp.cuda.compile import Function, Word, device
 from zonodpp.cuda.philox import CHOICE, PROPOSAL, uniforms
 
 # A proposal whose squared share outside the span is smaller is taken as inside: rounding errors.
@@ -17,7 +14,7 @@ INSIDE = 1e-14
 INSIDE_AT_START = 1e-12
 
 
-def chooser(width: int) -> Callable[..., Any]:
+def chooser(width: int) -> Function:
     """Return the function that chooses at most ``width`` eigenvectors, with a whole block."""
 
     @device
@@ -88,7 +85,7 @@ def search(cumulative: Floats, row: int, level: float) -> int:
     return low
 
 
-def proposer(mixture: bool) -> Callable[..., Any]:
+def proposer(mixture: bool) -> Function:
     """Return the function that proposes an item, and the level it has to exceed.
 
     The table is the alias table of the leverage scores, or, for a mixture, the running sums of
