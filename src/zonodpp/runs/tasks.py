@@ -40,13 +40,19 @@ _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
 
 class Parcel(NamedTuple):
-    """A sampler for another process: its key, and its bytes unless the process has it already."""
+    """A sampler for another process: its key, and its bytes unless the process has it already.
+
+    A sampler that `pack` cannot turn into bytes travels as it is, each time.
+    """
 
     key: str
-    content: bytes | None
+    content: bytes | Sampler | None
 
     def open(self) -> Sampler | None:
         """Return the sampler, or None if it is not known in this process."""
+        if not isinstance(self.content, bytes | None):
+            refreeze(self.content)
+            return self.content
         if self.key not in _known and self.content is not None:
             sampler: Sampler = pickle.loads(self.content)
             refreeze(sampler)
@@ -56,10 +62,16 @@ class Parcel(NamedTuple):
         return _known.get(self.key)
 
 
-def pack(sampler: Sampler) -> bytes:
-    """Return a sampler as bytes; Dask's own way takes classes that its workers cannot import."""
+def pack(sampler: Sampler) -> bytes | Sampler:
+    """Return a sampler as bytes, or as it is if that fails: the executor may have its own way.
+
+    Dask's way of pickling also takes classes that its workers cannot import.
+    """
     dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
-    return dumps(sampler)
+    try:
+        return dumps(sampler)
+    except Exception:  # whatever objects of other people raise when they are pickled
+        return sampler
 
 
 def advance_elsewhere(
@@ -143,7 +155,7 @@ class _Tasks:
         if isinstance(found, Exception):
             raise found
         self._lost[index] = 0
-        self._needed[index] = found is None
+        self._needed[index] = found is None or not isinstance(self._content, bytes)
         if found is not None:
             self.run.store(index, *found)
         return index
