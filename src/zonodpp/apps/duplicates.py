@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Integers, MatrixLike
-from zonodpp.apps.shortlists import Shortlist, as_rows, candidates, shortlist
+from zonodpp.apps.shortlist_input import as_rows, candidates
+from zonodpp.apps.shortlists import Shortlist, shortlist
 
 _SHARES = (0.05, 0.1, 0.2, 0.4)  # of relevance, at which lists are compared
 _ROWS = 256  # items whose similarities are computed at once
