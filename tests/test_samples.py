@@ -68,6 +68,46 @@ class TestTrace:
         assert short.ess([0]) > 500
 
 
+class TestSequence:
+    def test_draws_of_all_chains_in_order(self, wheel):
+        rows = wheel.subsets.reshape(-1, wheel.subsets.shape[2])
+        assert len(wheel) == len(rows)
+        np.testing.assert_array_equal(np.array(list(wheel)), rows)
+        np.testing.assert_array_equal(np.array(wheel[2:5]), rows[2:5])
+        np.testing.assert_array_equal(wheel[-1], rows[-1])
+        np.testing.assert_array_equal(wheel[np.int64(1)], rows[1])
+        with pytest.raises(IndexError):
+            wheel[len(rows)]
+
+    def test_without_the_filling(self, short):
+        assert [draw.size for draw in short] == short.sizes.ravel().tolist()
+        assert all((draw >= 0).all() for draw in short[:3])
+
+
+class TestPandas:
+    def test_indices(self):
+        X = np.random.default_rng(0).normal(size=(6, 3))
+        few = sample(DPP.from_features(X), 20, chains=2, rng=0)
+        table = few.to_pandas()
+        assert table.index.names == ["chain", "draw"]
+        assert table.shape == (len(few), few.subsets.shape[2])
+        filled = table.fillna(-1).to_numpy(dtype=int)
+        np.testing.assert_array_equal(filled, few.subsets.reshape(filled.shape))
+
+    def test_labels_and_tracked_sets(self, wheel):
+        table = wheel.to_pandas()
+        tracked = [name for name in table if name.startswith("tracked_")]
+        assert len(tracked) == wheel.tracked.shape[2] > 0
+        chain, draw = table.index[-1]
+        assert table.iloc[-1].drop(tracked).tolist() == wheel.labelled()[chain][draw]
+        np.testing.assert_array_equal(table[tracked[0]], wheel.tracked[:, :, 0].ravel())
+
+    def test_names_the_extra(self, wheel, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ImportError, match=r"to_pandas needs pandas.*zonodpp\[parquet\]"):
+            wheel.to_pandas()
+
+
 class TestUnique:
     @pytest.mark.parametrize("n", [8, 60, 5000, 2**31 - 3])
     def test_against_numpy(self, n):

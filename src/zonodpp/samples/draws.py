@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +16,40 @@ if TYPE_CHECKING:
 
 
 class Draws:
-    """Subsets that one or more chains have drawn from a target.
+    """Subsets that one or more chains have drawn from a target; see `Samples`.
 
-    Attributes
-    ----------
-    subsets : (chains, draws, r) array of int
-        Item indices, each row ascending. Rows of smaller draws end in -1.
-    target : ProjectionDPP, VolumeSampling, DPP or KDPP
-        What was drawn from.
-    whole : bool
-        False after `Samples.thinned`: then the draws no longer follow the target's law.
+    As a sequence it holds the draws of all chains, one chain after the other. Each is an array of
+    item indices, without the filling -1; a slice is a list of such arrays. ``whole`` is False after
+    `Samples.thinned`: then the draws no longer follow the target's law.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 3, chains=2, rng=0)
+    >>> len(samples), [draw.size for draw in samples]
+    (6, [2, 2, 2, 2, 2, 2])
+    >>> bool((samples[-1] == samples.subsets[1, 2]).all())
+    True
     """
 
     def __init__(self, subsets: Subsets, target: Target, whole: bool = True) -> None:
         self.subsets = subsets
         self.target = target
         self.whole = whole
+
+    def __len__(self) -> int:
+        return len(self.subsets) * len(self.subsets[0])
+
+    @overload
+    def __getitem__(self, number: SupportsIndex) -> Subsets: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Subsets]: ...
+    def __getitem__(self, number: SupportsIndex | slice) -> Subsets | list[Subsets]:
+        rows = self.subsets.reshape(-1, self.subsets.shape[2])[number]
+        return rows[rows >= 0] if rows.ndim == 1 else [row[row >= 0] for row in rows]
+
+    def __iter__(self) -> Iterator[Subsets]:
+        return iter(self[:])
 
     @property
     def sizes(self) -> Integers:

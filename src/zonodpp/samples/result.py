@@ -20,6 +20,7 @@ from zonodpp.samples.draws import Draws
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from xarray import DataTree
 
 _LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes without being asked twice
@@ -231,6 +232,36 @@ class Samples(Draws):
         (1, 3, 2)
         """
         return cls(**storage.load_samples(path))
+
+    def to_pandas(self) -> DataFrame:
+        """Return a table with one row for each draw, by chain and draw; needs ``zonodpp[parquet]``.
+
+        Columns ``item_0``, ``item_1``, ... hold the labels of the items, or else their indices;
+        smaller draws end in missing values. Columns ``tracked_0``, ... hold `tracked`.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP([[1, 2, 0], [0, 1, 2]]).with_labels(["tea", "rice", "salt"])
+        >>> sample(target, 2, rng=0).to_pandas()
+                   item_0 item_1
+        chain draw
+        0     0      rice   salt
+              1      rice   salt
+        """
+        pandas = optional("pandas", "parquet", "to_pandas")
+        chains, draws, r = self.subsets.shape
+        rows, labels = self.subsets.reshape(-1, r), self.target.labels
+        every = pandas.MultiIndex.from_product([range(chains), range(draws)])
+        columns = [f"item_{k}" for k in range(r)]
+        if labels is None:
+            table = pandas.DataFrame(rows, every, columns).astype("Int32").mask(rows < 0)
+        else:
+            names = pandas.Series([*labels, None], dtype=object).to_numpy()
+            table = pandas.DataFrame(names[rows], every, columns)
+        for k in range(self.tracked.shape[2]):
+            table[f"tracked_{k}"] = self.tracked[:, :, k].ravel()
+        return table.rename_axis(["chain", "draw"])
 
     def to_arviz(self, items: ItemsLike | None = None) -> DataTree:
         """Return the draws as an xarray DataTree, which ArviZ reads; needs ``zonodpp[stats]``.
