@@ -37,7 +37,13 @@ def lazy(
     def load(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = importlib.import_module(f"{package}.{homes[name]}")
+        try:
+            home = importlib.import_module(f"{package}.{homes[name]}")
+        except ImportError as error:
+            if not (error.name or "").startswith("sklearn"):
+                raise
+            needed = "scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
+            raise ImportError(f"{name} needs {needed}") from error
         found = home if homes[name] == name else getattr(home, name)
         setattr(sys.modules[package], name, found)
         return found

@@ -7,30 +7,19 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.arguments import as_count, as_flag
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.design import Design
 
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.utils import (
-        Tags,
-        assert_all_finite,
-        check_consistent_length,
-        check_random_state,
-    )
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:  # the class below derives from scikit-learn's
-    raise ImportError(
-        "DesignRegression needs scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
-    ) from error
-
 Labels = ArrayLike | Callable[[Integers], ArrayLike]
 
 
-class DesignRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression that reads the labels of k rows and has the right mean.
 
     The mean of the coefficients over draws is the least squares solution of all rows, whatever the
@@ -169,8 +158,3 @@ class DesignRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

@@ -10,6 +10,16 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.manifold import Isomap
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
 
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.apps.landmark_features import (
@@ -25,22 +35,6 @@ from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
-
-try:
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-    from sklearn.manifold import Isomap
-    from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
-    from sklearn.utils import Tags, check_random_state
-    from sklearn.utils.validation import (
-        _check_sample_weight,
-        check_is_fitted,
-        has_fit_parameter,
-        validate_data,
-    )
-except ImportError as error:  # the classes below derive from scikit-learn's
-    raise ImportError(
-        "LandmarkSelector needs scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
-    ) from error
 
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 _GUARD = 0.01  # added to the relative variance, by which weights are divided

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from zonodpp._types import Floats, Integers, SeedLike
+from zonodpp._types import Integers, SeedLike
 from zonodpp.apps.shortlist_search import Candidates
 from zonodpp.arguments import as_count
-from zonodpp.linalg.dense import unit_rows
+from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.kdpp import KDPP
 
 _CLOSE = 0.005  # of the range of relevance, within which its expectation is that asked for
 _STEPS = 40
 _SMALLEST = -300.0  # log of the smallest factor of an item: its square is a positive number
+_STRONGEST = -2.0 * _SMALLEST  # beyond it all items but the most relevant have that factor
 
 
 def draw(
@@ -48,40 +47,20 @@ def _first_of_near_duplicates(items: Candidates, fixed: int) -> Integers:
 
 def _target_of_level(items: Candidates, k: int, fixed: int, level: float) -> KDPP:
     """Find the strength of relevance at which a draw is expected to reach the level."""
-    n = len(items.relevance)
     size = float(np.ptp(items.relevance)) or 1.0
     logs = (items.relevance - items.relevance.max()) / size
-    if items.scale is None:
-        kernel = items.similarity(slice(0, n))
-        make = partial(_of_kernel, kernel, k)
-    else:
-        make = partial(_of_features, np.asarray(unit_rows(items.rows)), k)
-
-    def expected(strength: float) -> tuple[KDPP, float]:
-        factors = np.exp(np.maximum(strength * logs, _SMALLEST))
-        target = make(factors)
-        target = target.condition(include=range(fixed)) if fixed else target
-        return target, float(target.marginals() @ items.relevance)
-
-    low, high = 0.0, 1.0
-    target, value = expected(low)
-    if value >= level:
-        return target
-    while (found := expected(high))[1] < level - _CLOSE * size and high < -2.0 * _SMALLEST:
-        low, high = high, 2.0 * high
+    by_distance = items.scale is None
+    every = slice(0, len(logs))
+    base = items.similarity(every) if by_distance else to_dense(unit_rows(items.rows))
+    strength, low, high = 0.0, 0.0, np.inf
     for _ in range(_STEPS):
-        target, value = found
-        if abs(value - level) <= _CLOSE * size:
+        factors = np.exp(np.maximum(strength * logs, _SMALLEST))[:, None]
+        scaled = factors * base
+        target = KDPP(scaled * factors.T, k) if by_distance else KDPP.from_features(scaled, k)
+        target = target.condition(include=range(fixed)) if fixed else target
+        excess = float(target.marginals() @ items.relevance) - level
+        if abs(excess) <= _CLOSE * size or (excess > 0 and strength == 0) or strength > _STRONGEST:
             break
-        middle = (low + high) / 2.0
-        found = expected(middle)
-        low, high = (middle, high) if found[1] < level else (low, middle)
+        low, high = (low, strength) if excess > 0 else (strength, high)
+        strength = (low + high) / 2 if np.isfinite(high) else max(1.0, 2 * low)
     return target
-
-
-def _of_features(unit: Floats, k: int, factors: Floats) -> KDPP:
-    return KDPP.from_features(unit * factors[:, None], k)
-
-
-def _of_kernel(kernel: Floats, k: int, factors: Floats) -> KDPP:
-    return KDPP(kernel * np.outer(factors, factors), k)

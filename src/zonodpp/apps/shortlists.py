@@ -23,12 +23,7 @@ from zonodpp.apps.shortlist_input import (
     names_of,
 )
 from zonodpp.apps.shortlist_search import Candidates, Energies, Limits, diversify, most_relevant
-from zonodpp.arguments import (
-    as_count,
-    check_finite,
-    one_of,
-    spawn,
-)
+from zonodpp.arguments import as_count, check_finite, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
 # up for: at most so many times as far below the level asked for as the level is below the top.
