@@ -26,7 +26,6 @@ def make_summary(options: SummarizeOptions) -> Result:
         text=lambda: "\n".join(sentences),
         data=lambda: facts | {"scores": summary.scores, "of": len(summary.all_sentences)},
         rows=lambda: (["index", "score", "sentence"], rows),
-        seed=options.seed,
     )
 
 
@@ -55,7 +54,6 @@ def pick_landmarks(options: LandmarksOptions) -> Result:
             ".npy": lambda path: np.save(path, indices),
             ".npz": lambda path: np.savez(path, indices=indices, landmarks=picked),
         },
-        seed=options.seed,
     )
 
 
@@ -76,5 +74,4 @@ def make_shortlist(options: ShortlistOptions) -> Result:
         data=lambda: facts,
         rows=lambda: (["item", "relevance"], rows),
         files={".npy": lambda path: np.save(path, found.indices)},
-        seed=options.seed,
     )

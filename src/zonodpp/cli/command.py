@@ -71,9 +71,9 @@ def command(
 
 def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **values: Any) -> None:
     """Call the function of a command, and write the result that it returns."""
-    given = values.get("seed")
-    if "seed" in values and given is None and values.get("checkpoint") is None:
-        values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
+    seed = None
+    if values.get("seed", 0) is None and values.get("checkpoint") is None:
+        seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
     try:
         destination = Output(**values)
         check_destination(destination, *endings)
@@ -89,6 +89,5 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
         if is_expected(error):
             raise click.ClickException(one_line(error)) from error
         raise
-    if result.seed is not None and given is None and not destination.as_json:
-        seed = result.seed
+    if seed is not None and result.random and not destination.as_json:
         click.echo(f"zonodpp: seed {seed}; --seed {seed} gives the same result again", err=True)

@@ -10,12 +10,11 @@ import click
 import numpy as np
 
 from zonodpp import Samples, sample
-from zonodpp.cli.files import read_table
 from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import find_items, label_text, on_one_line
-from zonodpp.cli.options import Run
+from zonodpp.cli.options import RunOptions
 from zonodpp.cli.output import Result, Rows
-from zonodpp.cli.targets import condition, make_target, prepare, read_weights
+from zonodpp.cli.targets import read_target
 from zonodpp.samples.storage import save_samples
 from zonodpp.targets.target import Target
 
@@ -31,27 +30,21 @@ def draw_subsets(options: SampleOptions) -> Result | None:
             "--jitter with --checkpoint needs --seed: without it the noise is new in each run, and "
             "no run could go on from the file. Pass --seed N, the same each time"
         )
-    by_columns = options.items == "columns"
-    table = read_table(options, None if by_columns else options.weights)
-    n = table.values.shape[1 if by_columns else 0]
-    weights = None if options.weights is None else read_weights(table, options.weights, n)
-    table, weights = prepare(table, options, weights)
-    n = n if by_columns else table.values.shape[0]
-    target = condition(make_target(table, options, weights), options)
-    sets = [find_items([text], target.labels, n, "--track") for text in options.track]
+    target = read_target(options)
+    sets = [find_items([text], target.labels, target.n, "--track") for text in options.track]
     if not all(sets):
         raise click.UsageError("--track: expected a set of items, got none")
     return describe(run_sample(options, target, sets), options.seed, sets)
 
 
-def run_sample(options: Run, target: Target, track: _Sets = ()) -> Samples:
+def run_sample(options: RunOptions, target: Target, track: _Sets = ()) -> Samples:
     """Call `zonodpp.sample` with the options of a command."""
     names = ("draws", "method", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
     run = options.pick(*names) | _method_options(options)
     return sample(target, rng=options.seed, track=track or None, **run)
 
 
-def _method_options(options: Run) -> dict[str, object]:
+def _method_options(options: RunOptions) -> dict[str, object]:
     """Return the options of the method, -O NAME=VALUE included."""
     named = options.pick("algorithm", "rule", "preset")
     found = {name: word for name, word in named.items() if word is not None}
@@ -77,7 +70,7 @@ def _method_options(options: Run) -> dict[str, object]:
 
 def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | None:
     """Return draws in all the forms that a result can take; None if there are none."""
-    if samples.subsets.shape[1] == 0:  # Ctrl-C or --seconds in the burn-in; a warning has said so
+    if not len(samples):  # Ctrl-C or --seconds in the burn-in; a warning has said so
         return None
     return Result(
         text=lambda: _text_of_draws(samples, seed, sets),
@@ -87,7 +80,6 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | N
             ".npz": lambda path: save_samples(samples, path),
             ".npy": lambda path: np.save(path, samples.subsets),
         },
-        seed=seed,
     )
 
 
@@ -131,14 +123,13 @@ def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
 
 
 def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
-    chains, draws, _ = samples.subsets.shape
     parts = [first_line(samples, seed), ""]
     shown = samples.subsets[0, :_SHOWN].tolist()
     parts += [f"{number:>4}  {_names(samples, draw)}" for number, draw in enumerate(shown)]
-    if chains * draws > len(shown):
-        first = f"the first {len(shown)} of {chains * draws:,}"
+    if len(samples) > len(shown):
+        first = f"the first {len(shown)} of {len(samples):,}"
         parts.append(f"      ... {first}; all of them: --csv, --json or --out draws.npz")
-    if chains * draws > len(shown) or sets:
+    if len(samples) > len(shown) or sets:
         parts += ["", share_table(samples, "item", sets)]
     return "\n".join(parts)
 

@@ -13,20 +13,15 @@ from typing import IO, Any, Literal, NamedTuple, get_args
 import numpy as np
 import scipy.sparse as sp
 
+from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
 from zonodpp.arguments import listed, physical_memory
 from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.options import Format, Input
-from zonodpp.cli.output import need_parquet
-from zonodpp.cli.table import (
-    ItemTable,
-    as_column,
-    collect,
-    find_columns,
-    read_delimited,
-    text_lines,
-)
+from zonodpp.cli.output import NEEDED
+from zonodpp.cli.table import ItemTable, collect, find_columns, read_delimited, text_lines
+from zonodpp.linalg.dense import to_dense
 
 # Part of the memory that an array may take as float64; rows of a larger one are read in passes.
 _SHARE = 0.25
@@ -182,7 +177,7 @@ def _parquet_size(facts: Any) -> int:
 
 def read_parquet(source: Source) -> Any:
     """Return the pyarrow table in a Parquet file, after a check of the size that it announces."""
-    parquet = need_parquet()
+    parquet = optional(*NEEDED[".parquet"])
     with readable(source, "a Parquet file") as stream:
         data = stream.read()
         check_size(_parquet_size(parquet.read_metadata(io.BytesIO(data))), len(data))
@@ -198,14 +193,14 @@ def _table_of_parquet(source: Source, options: Input, aside: Sequence[str]) -> I
     table = table.drop_columns([name for name in index if name != id])
     names = table.column_names
     choices = Input(id=id, columns=options.columns)
-    layout = find_columns(source.name, choices, aside, len(names), names)
-    layout = layout._replace(gaps=options.missing != "error")
-    arrays = [table.column(place).to_numpy() for place in layout.numeric]
+    roles = find_columns(source.name, choices, aside, len(names), names)
+    roles = roles._replace(gaps=options.missing != "error")
+    arrays = [table.column(place).to_numpy() for place in roles.numeric]
     if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
-        labels = None if id is None else list(map(str, table.column(layout.id).to_pylist()))
-        return layout.table(source.name, np.column_stack(arrays).astype(np.float64), labels)
+        labels = None if id is None else list(map(str, table.column(roles.id).to_pylist()))
+        return roles.table(source.name, np.column_stack(arrays).astype(np.float64), labels)
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return collect(source.name, layout, ((0, cells) for cells in rows))
+    return collect(source.name, roles, ((0, cells) for cells in rows))
 
 
 @contextlib.contextmanager
@@ -218,11 +213,11 @@ def readable(source: Source, kind: str) -> Iterator[IO[bytes]]:
 
 def _select(name: str, values: Matrix, options: Input, aside: Sequence[str]) -> ItemTable:
     """Take the columns that were asked for out of an array without names."""
-    layout = find_columns(name, options, aside, values.shape[1])
-    if len(layout.kept) == values.shape[1] and not (options.id or options.columns):
+    roles = find_columns(name, options, aside, values.shape[1])
+    if len(roles.features) == values.shape[1] and not (options.id or options.columns):
         return ItemTable(name, values)  # perhaps a memory map, which stays one
     columns = values if isinstance(values, np.ndarray) else values.tocsc()
     labels = None
-    if layout.id is not None:
-        labels = [f"{entry:g}" for entry in as_column(columns, layout.id)]
-    return layout.table(name, columns[:, layout.numeric], labels)
+    if roles.id is not None:
+        labels = [f"{entry:g}" for entry in to_dense(columns[:, [roles.id]]).ravel()]
+    return roles.table(name, columns[:, roles.numeric], labels)

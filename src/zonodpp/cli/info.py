@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
-from zonodpp._types import Floats, Matrix
-from zonodpp.arguments import as_matrix, check_finite
+from zonodpp._types import Matrix
+from zonodpp.arguments import check_finite
 from zonodpp.cli.files import open_source, read_source
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
 from zonodpp.cli.messages import printable
@@ -28,8 +28,6 @@ from zonodpp.cli.rows import describe_columns
 from zonodpp.datasets import mnist_ones
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.qr import numerical_rank, triangle
-from zonodpp.streams.passes import TakeTriangle, View, merge_triangles
-from zonodpp.streams.sources import array_rows
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -142,12 +140,6 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def _triangle_by_passes(X: Matrix) -> Floats:
-    found = array_rows(X, None).fold(TakeTriangle(View(), centred=False), merge_triangles, "info")
-    assert found is not None
-    return found.R
-
-
 def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
     """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
 
@@ -159,12 +151,10 @@ def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    if isinstance(X, np.memmap):  # larger than memory should hold
-        R = _triangle_by_passes(X)
-    else:
-        X = as_matrix(X, "X")
+    blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
+    R = triangle(rows.astype(np.float64) for _, rows in blocks)
+    if not np.isfinite(R).all():
         check_finite(X, "X")
-        R = triangle(rows for _, rows in row_chunks(X.T if X.shape[1] > X.shape[0] else X))
     lengths = np.linalg.norm(R, axis=0)
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     rank = numerical_rank(singular)

@@ -18,29 +18,19 @@ from zonodpp.cli.options import (
     Method,
     Options,
     Restriction,
-    Run,
+    RunOptions,
     argument,
     option,
 )
 
 GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
-
-
-class TargetInput(ItemsInput):
-    """A table, and the target to make from it."""
-
-    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection, or L.")
-    rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
-    jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
-    power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
-    weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
-    size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
-    dpp: bool = option("--dpp", "Draw from the DPP of L = X X': sizes vary.")
-    expected_size: float | None = option("--expected-size S", "Scale the DPP to this mean size.")
+Answer = Literal["best", "draw"]
+Example = Literal["foods", "graph", "article", "digits"]
+TREE_FILES = (".npz", ".npy", ".edges", ".txt", ".graphml")
 
 
 @command("draws.draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
-class SampleOptions(Run, Restriction, TargetInput):
+class SampleOptions(RunOptions, Restriction, ItemsInput):
     """Draw subsets of the rows of FILE whose items differ from each other.
 
     A draw has as many items as there are feature columns, or --rank. By default draws are exact
@@ -58,12 +48,18 @@ class SampleOptions(Run, Restriction, TargetInput):
       zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
+    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection, or L.")
+    rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
+    jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
+    power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
+    weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
+    size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
+    dpp: bool = option("--dpp", "Draw from the DPP of L = X X': sizes vary.")
+    expected_size: float | None = option("--expected-size S", "Scale the DPP to this mean size.")
     track: tuple[str, ...] = option("--track ITEM,...", "Estimate the chance of a set. Repeatable.")
     standardize: bool = option("--standardize", "Bring features to mean 0 and deviation 1.")
     missing: Literal["error", "drop", "median"] = option(
-        "--missing",
-        "Empty cells: refuse them, drop their rows, or fill in medians.",
-        default="error",
+        "--missing", "Empty cells: an error, rows to drop, or medians.", default="error"
     )
 
 
@@ -78,12 +74,8 @@ class GraphInput(Options):
     undirected: bool = option("--undirected", "Ignore directions.")
 
 
-@command(
-    "trees.draw_trees",
-    "Random spanning trees of a graph.",
-    (".npz", ".npy", ".edges", ".txt", ".graphml"),
-)
-class TreesOptions(Run, Restriction, GraphInput):
+@command("trees.draw_spanning_trees", "Random spanning trees of a graph.", TREE_FILES)
+class TreesOptions(RunOptions, Restriction, GraphInput):
     """Draw spanning trees of the graph in FILE, exactly: by default one, as a list of edges.
 
     FILE is an edge list (lines "u v" or "u v weight"), GraphML, or a symmetric matrix of edge
@@ -122,9 +114,7 @@ class SummarizeOptions(Options):
         "--answer", "Minimum Bayes risk, a single draw, or the likeliest draw.", default="mbr"
     )
     draws: int | None = option("-n --draws N", "Draws that the answer rests on.")
-    features: str = option(
-        "--features NAME", "Of sentences: auto, appendix, spread or lsa.", default="auto"
-    )
+    features: str = option("--features", "auto, appendix, spread or lsa.", default="auto")
     language: str | None = option("--language CODE", "Of the text, such as en or de.")
     method: Method = METHOD
     seed: int = SEED
@@ -173,9 +163,7 @@ class RowsOptions(Input):
 
     k: int = option("-k --number N", "How many.", default=10)
     weights: str | None = option("--weights COLUMN", "Weights of the rows, not negative.")
-    answer: Literal["best", "draw"] = option(
-        "--answer", "The likeliest set that a search finds, or a random draw.", default="best"
-    )
+    answer: Answer = option("--answer", "The likeliest set, or a random draw.", default="best")
     seed: int = SEED
 
 
@@ -197,9 +185,7 @@ class ShortlistOptions(Restriction, Input):
     relevance: str = option("--relevance COLUMN|FILE", "How good each item is.", required=True)
     k: int = option("-k --number N", "How many.", default=10)
     diversity: float = option("--diversity D", "Share of relevance to give up.", default=0.1)
-    answer: Literal["best", "draw"] = option(
-        "--answer", "The most diverse list that a search finds, or a random one.", default="best"
-    )
+    answer: Answer = option("--answer", "The most diverse list, or a random one.", default="best")
     n_draws: int = option("-n --draws N", "Keep the likeliest draw of N.", default=1)
     seed: int = SEED
 
@@ -238,9 +224,7 @@ class InfoOptions(ItemsInput):
     """
 
     file: str = argument(type=PATH, required=False)
-    example: Literal["foods", "graph", "article", "digits"] | None = option(
-        "--example", "Write an example to standard output, or with --out to a file."
-    )
+    example: Example | None = option("--example", "Write an example, to use as FILE.")
 
 
 @command("info.show_completion", "Completion for bash, zsh and fish.", None)

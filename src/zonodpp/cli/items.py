@@ -59,8 +59,14 @@ def find_items(
     """
     names = [name for text in given for name in _split(text, option)]
     labels = labels or ()
-    places, numbered = _find_places(set(names), labels, n)
+    places: dict[str, list[int]] = {}
+    for item, label in enumerate(labels if names else ()):
+        for text in _texts(label):
+            places.setdefault(text, []).append(item)
+    numbered = not any(map(str.isdecimal, places))  # numbers are names where no label is one
     for name in names:
+        if numbered and name.isdecimal() and len(name) <= len(str(n)) and int(name) < n:
+            places.setdefault(name, [int(name)])
         items = places.get(name, [])
         if not items:
             raise ValueError(f"{option}: {quoted(name)} is no item; {_known(labels, n)}")
@@ -81,21 +87,6 @@ def _split(text: str, option: str) -> Iterator[str]:
             yield from row
     except csv.Error as error:
         raise ValueError(f"{option}: expected names with commas between them ({error})") from None
-
-
-def _find_places(names: set[str], labels: Labels, n: int) -> tuple[dict[str, list[int]], bool]:
-    """Return the items of these names, and whether numbers are names: if no label is a number."""
-    places: dict[str, list[int]] = {}
-    numbered = True
-    for item, label in enumerate(labels if names else ()):
-        for text in _texts(label):
-            numbered = numbered and not text.isdecimal()
-            if text in names:
-                places.setdefault(text, []).append(item)
-    for name in names - places.keys() if numbered else ():
-        if name.isdecimal() and len(name) <= len(str(n)) and int(name) < n:
-            places[name] = [int(name)]
-    return places, numbered
 
 
 def _texts(label: Hashable) -> set[str]:

@@ -6,6 +6,7 @@ number in an entry. Here NumPy turns the text into numbers, and each size and in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 
@@ -38,34 +39,32 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
     kind = one_of(banner[3], "its type of numbers", ("real", "double", "integer", "pattern"))
     symmetric = one_of(banner[4], "its symmetry", ("general", "symmetric")) == "symmetric"
     content = (line for line in lines if line.strip() and not line.lstrip().startswith("%"))
-    rows, columns, *count = _read_size(next(content, ""), _SIZES[layout])
+    size = next(content, "")
+    words = size.split()
+    if len(words) != _SIZES[layout] or not all(re.fullmatch("[0-9]+", word) for word in words):
+        raise ValueError(f"expected {_SIZES[layout]} whole numbers as its size, got {quoted(size)}")
+    rows, columns, *count = map(int, words)
     if symmetric and rows != columns:
         raise ValueError(f"it is symmetric, but has {rows} rows and {columns} columns")
     check_size(8 * (rows + columns + sum(count)), held)
-    numbers = _read_numbers(content)
     if layout == "array":
-        expected = rows * (rows + 1) // 2 if symmetric else rows * columns
-        _check_count(numbers.size, expected)
-        order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(expected), max(1, rows))
-        column, row = order  # the entries, or the lower triangle, column by column
-        values = numbers.ravel()
+        count = [rows * (rows + 1) // 2 if symmetric else rows * columns]
+    numbers = _read_numbers(content)
+    found = numbers.size if layout == "array" else len(numbers)
+    if found != count[0]:
+        raise ValueError(f"it announces {count[0]} entries, but has {found}")
+    if layout == "array":  # the entries, or the lower triangle, column by column
+        order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(found), max(1, rows))
+        values, (column, row) = numbers.ravel(), order
     else:
-        _check_count(len(numbers), count[0])
         row, column = _read_places(numbers, rows, columns, 2 if kind == "pattern" else 3)
-        values = np.ones(len(numbers)) if kind == "pattern" else numbers[:, 2]
+        values = np.ones(found) if kind == "pattern" else numbers[:, 2]
     if symmetric:
         other = row != column
         row, column = np.r_[row, column[other]], np.r_[column, row[other]]
         values = np.r_[values, values[other]]
     matrix = sp.coo_array((values, (row, column)), shape=(rows, columns))
     return matrix.toarray() if layout == "array" else matrix
-
-
-def _read_size(line: str, expected: int) -> list[int]:
-    words = line.split()
-    if len(words) != expected or not all(word.isascii() and word.isdigit() for word in words):
-        raise ValueError(f"expected {expected} whole numbers as its size, got {quoted(line)}")
-    return [int(word) for word in words]
 
 
 def _read_numbers(lines: Iterator[str]) -> Floats:
@@ -77,11 +76,6 @@ def _read_numbers(lines: Iterator[str]) -> Floats:
         return np.loadtxt(chain([first], lines), dtype=np.float64, comments="%", ndmin=2)
     except ValueError as error:  # its row is one of the entries, not of the file
         raise ValueError(str(error).split(" at row ")[0]) from None
-
-
-def _check_count(found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"it announces {expected} entries, but has {found}")
 
 
 def _read_places(numbers: Floats, rows: int, columns: int, width: int) -> Integers:

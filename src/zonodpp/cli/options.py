@@ -14,6 +14,7 @@ Format = Literal["npy", "npz", "csv", "tsv", "parquet", "mtx"]
 Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
 NOT_NEGATIVE = click.IntRange(min=0)
 PATH = click.Path(allow_dash=True)
+FILE = click.Path(dir_okay=False)
 DEBUG = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks.")
 
 
@@ -38,11 +39,8 @@ class Options:
             flags = [word for word in words if word.startswith("-")]
             metavar = next((word for word in words if word not in flags), None)
             settings = {"metavar": metavar} | _settings(kind) | settings
-            found.append(
-                click.Option([*flags, name], **settings)
-                if flags
-                else click.Argument([name], **settings)
-            )
+            kind = click.Option if flags else click.Argument
+            found.append(kind([*flags, name], **settings))
         return found
 
 
@@ -53,7 +51,7 @@ def _settings(kind: Any) -> dict[str, Any]:
     if get_origin(kind) is tuple:
         return {"multiple": True}
     if NoneType in get_args(kind):  # of X | None
-        return _settings(get_args(kind)[0])
+        return _settings(get_args(kind)[0]) | {"default": None}
     if kind is bool:
         return {"is_flag": True}
     return {"type": click.IntRange(min=1) if kind is int else kind}
@@ -87,46 +85,30 @@ class Input(Options):
     """The file to read, and how to read it."""
 
     file: str = argument(type=PATH)
-    format: Format | None = option(
-        "--format", "What FILE is, when its ending and first bytes do not tell."
-    )
+    format: Format | None = option("--format", "What FILE is, if its ending does not tell.")
     key: str | None = option("--key NAME", "Which array of an .npz file.")
     id: str | None = option("--id COLUMN", "The column with labels of the items.")
-    columns: str | None = option(
-        "--columns A,B,...", "Feature columns, by name or number from 0. Default: all others."
-    )
+    columns: str | None = option("--columns A,B,...", "Features, by name or number from 0.")
     header: bool | None = option(
-        "--header/--no-header",
-        "Whether a CSV begins with names. Default: it does if no cell there is a number.",
-        default=None,
+        "--header/--no-header", "Whether a CSV begins with names; by default if none is a number."
     )
-
-    @property
-    def missing(self) -> str:
-        """Return what to do about cells without a value; most commands refuse them."""
-        return "error"
+    missing = "error"  # most commands refuse cells without a value
 
 
 class ItemsInput(Input):
     """A file whose items are the rows or the columns."""
 
-    items: Literal["rows", "columns"] = option(
-        "--items", "What the items are; columns, as in the paper's A.", default="rows"
-    )
+    items: Literal["rows", "columns"] = option("--items", "What the items are.", default="rows")
 
 
 class Restriction(Options):
     """Names of items that must be in a draw, and of items that must not be in it."""
 
-    include: tuple[str, ...] = option(
-        "--include ITEM,...", "Items that must be in. A label that several have is refused."
-    )
-    exclude: tuple[str, ...] = option(
-        "--exclude ITEM,...", "Items that must not be in: all items with the label."
-    )
+    include: tuple[str, ...] = option("--include ITEM,...", "Items that must be in.")
+    exclude: tuple[str, ...] = option("--exclude ITEM,...", "Items that must not be in.")
 
 
-class Run(Options):
+class RunOptions(Options):
     """The method and the length of a run."""
 
     draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
@@ -140,11 +122,7 @@ class Run(Options):
     burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=NOT_NEGATIVE)
     thin: int = option("--thin N", "Steps from draw to draw.", default=1)
     seconds: float | None = option("--seconds S", "Stop after this time.")
-    checkpoint: str | None = option(
-        "--checkpoint",
-        "A file to go on from, whatever stops the run: repeat the command.",
-        type=click.Path(),
-    )
+    checkpoint: str | None = option("--checkpoint", "A file to go on from.", type=FILE)
     workers: int | None = option("--workers N", "Threads. Default: all processors.")
 
 
@@ -153,6 +131,4 @@ class Output(Options):
 
     as_json: bool = option("--json", "Write JSON to standard output.")
     as_csv: bool = option("--csv", "Write CSV to standard output.")
-    out: str | None = option(
-        "--out", "Write to a file, by its ending.", type=click.Path(dir_okay=False)
-    )
+    out: str | None = option("--out", "Write to a file, by its ending.", type=FILE)

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from types import ModuleType
 
 import click
 
@@ -19,6 +18,11 @@ from zonodpp._optional import optional
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Output
 
+# Packages that files need, by their endings: the module, the extra, and what needs it.
+NEEDED = {
+    ".parquet": ("pyarrow.parquet", "parquet", "a .parquet file"),
+    ".graphml": ("networkx", "graph", "GraphML"),
+}
 Rows = tuple[list[str], Iterable[Sequence[object]]]  # header and rows
 
 
@@ -31,7 +35,7 @@ class Result:
     rows: Callable[[], Rows]
     # What writes files of other endings than .json, .csv, .parquet and .txt.
     files: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
-    seed: int | None = None  # to show, if the program chose it
+    random: bool = True  # whether the seed matters, so that one that the program chose is shown
 
 
 def check_destination(destination: Output, *endings: str) -> None:
@@ -48,16 +52,8 @@ def check_destination(destination: Output, *endings: str) -> None:
     folder = os.path.dirname(out) or "."
     if not os.path.isdir(folder):
         raise click.UsageError(f"--out {out}: there is no folder {folder}")
-    if ending == ".parquet":
-        need_parquet()
-    elif ending == ".graphml":
-        optional("networkx", "graph", "GraphML")
-
-
-def need_parquet() -> ModuleType:
-    """Return the module that reads and writes Parquet."""
-    module: ModuleType = optional("pyarrow.parquet", "parquet", "a .parquet file")
-    return module
+    if ending in NEEDED:
+        optional(*NEEDED[ending])
 
 
 def write(result: Result, destination: Output) -> None:
@@ -65,10 +61,9 @@ def write(result: Result, destination: Output) -> None:
     if destination.out is not None:
         with replacing(destination.out) as temporary:
             _write_file(result, temporary)
-    as_text = ".txt" if destination.out is None else None
-    form = ".json" if destination.as_json else ".csv" if destination.as_csv else as_text
-    if form is None:
-        return
+        if not (destination.as_json or destination.as_csv):
+            return
+    form = ".json" if destination.as_json else ".csv" if destination.as_csv else ".txt"
     if sys.stdout is None:  # a process can be started without one
         raise click.UsageError("standard output is closed; write to a file with --out")
     text = _formatted(result, form)
@@ -86,9 +81,9 @@ def _write_file(result: Result, path: str) -> None:
         result.files[ending](path)
     elif ending == ".parquet":
         header, rows = result.rows()
-        arrow = optional("pyarrow", "parquet", "a .parquet file")
+        arrow, parquet = optional("pyarrow", "parquet", "Parquet"), optional(*NEEDED[ending])
         columns = [arrow.array(column) for column in zip(*rows, strict=True)]
-        need_parquet().write_table(arrow.Table.from_arrays(columns, names=header), path)
+        parquet.write_table(arrow.Table.from_arrays(columns, names=header), path)
     elif ending not in (".json", ".csv", ".txt"):  # known to the command, but for other results
         raise click.UsageError(f"--out: this result cannot be written as {ending}")
     else:

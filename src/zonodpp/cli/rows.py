@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from contextlib import suppress
 from typing import Any
@@ -16,23 +17,20 @@ from zonodpp.cli.interface import RowsOptions
 from zonodpp.cli.messages import printable
 from zonodpp.cli.options import Input
 from zonodpp.cli.output import Result
-from zonodpp.cli.table import check_width, find_columns, is_gap, read_rows
+from zonodpp.cli.table import ColumnRoles, find_columns, is_gap, read_rows
 
-_TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 _WIDEST = 40  # characters of a cell in the text for people
 
 
 def pick_rows(options: RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
     source = open_source(options.file, options.format)
-    table, cells = _read_frame(source, options)
-    names = [str(name) for name in table.columns]
-    layout = find_columns(source.name, options, (), len(names), names)
-    weights = options.weights
+    table, cells, roles = _read_frame(source, options)
+    names, weights = list(map(str, table.columns)), options.weights
     if weights is not None and weights not in names:
         raise ValueError(f"{source.name} has no column {weights!r} for --weights")
-    counted = [names[place] for place in layout.kept if names[place] != weights]
-    labels = None if layout.id is None else names[layout.id]
+    counted = [names[place] for place in roles.features if names[place] != weights]
+    labels = None if roles.id is None else names[roles.id]
     asked = None if options.columns is None else counted
     unlabelled = table.drop(columns=[] if labels is None or asked else labels)
     choices = options.pick("weights", "answer")
@@ -48,7 +46,7 @@ def pick_rows(options: RowsOptions) -> Result:
         data=lambda: facts | {"rows": json.loads(picked.to_json(orient="records"))},
         rows=lambda: (names, shown.to_numpy().tolist()),
         files={".parquet": lambda path: picked.to_parquet(path)},
-        seed=options.seed if random else None,
+        random=random,
     )
 
 
@@ -70,15 +68,13 @@ def describe_columns(source: Source, options: Input) -> dict[str, object] | None
     if source.format not in ("csv", "tsv", "parquet"):
         return None
     with suppress(ImportError):  # without pandas the first problem of the numbers is shown
-        table, _ = _read_frame(source, options)
-        names = [str(name) for name in table.columns]
-        layout = find_columns(source.name, options, (), len(names), names)
-        columns = encode(table.iloc[:, layout.kept]).columns
+        table, _, roles = _read_frame(source, options)
+        columns = encode(table.iloc[:, roles.features]).columns
         used = [column for column in columns if column.width]
         return {
             "file": printable(source.name),
             "rows": len(table),
-            "columns": len(names),
+            "columns": roles.width,
             **{f"column {printable(str(column.name))}": str(column) for column in columns},
             "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
             "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
@@ -86,37 +82,24 @@ def describe_columns(source: Source, options: Input) -> dict[str, object] | None
     return None
 
 
-def _read_frame(source: Source, options: Input) -> tuple[Any, Any]:
-    """Return a table twice: its cells with their types, and as they stand in the file."""
+def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
+    """Return a table twice, with types and as it stands in the file, and what its columns are."""
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     if source.format in ("csv", "tsv"):
         with source.stream() as stream:
             tabs = source.format == "tsv"
             names, width, rows = read_rows(stream, source.name, options.header, tabs)
-            block = []
-            for row, (line, cells) in enumerate(rows):
-                problem = check_width(line, row, cells, width)
-                if problem is not None:
-                    raise ValueError(f"{source.name}, {problem}")
-                block.append([str(cell).strip() for cell in cells])
-        if not block:
-            raise ValueError(f"{source.name} has a header but no rows")
-        texts = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
-        return texts.apply(_with_types), texts
-    if source.format == "parquet":
-        table = read_parquet(source).to_pandas(ignore_metadata=True)
-        return table, table
-    table = pandas.DataFrame(np.asarray(read_array(source, options.key)))
-    return table, table
-
-
-def _with_types(texts: Any) -> Any:
-    """Turn the cells of a column into numbers or truth values where all of them are such."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
-    present = texts.where(~texts.map(is_gap).astype(bool))
-    words = present.dropna()
-    if len(words) and words.str.lower().isin(list(_TRUTH)).all():
-        return present.str.lower().map(_TRUTH)
-    with suppress(ValueError, TypeError):
-        return pandas.to_numeric(present)
-    return present
+            block = [[cell.strip() for cell in cells] for _, cells in rows]
+        cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
+        table = pandas.read_csv(
+            io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False)),
+            true_values=["yes", "Yes", "YES"],
+            false_values=["no", "No", "NO"],
+            skip_blank_lines=False,
+        ).set_axis(cells.columns, axis="columns")
+    elif source.format == "parquet":
+        table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
+    else:
+        table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
+    shown = list(map(str, table.columns))
+    return table, cells, find_columns(source.name, options, (), len(shown), shown)

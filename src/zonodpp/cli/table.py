@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from math import inf, isfinite, nan
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -17,10 +19,9 @@ from zonodpp.cli.options import Input
 from zonodpp.linalg.dense import to_dense
 
 _HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
-_ROWS = 4096  # rows that are converted into numbers at a time
 _FEW = 12  # names of columns shown in a message
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
-Row = tuple[int, Sequence[object]]  # its line in the file from 1, or 0, and its cells
+Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
 
 
 @dataclass(frozen=True)
@@ -48,32 +49,32 @@ class ItemTable:
     aside: dict[str, Floats] = field(default_factory=dict)
 
 
-class Layout(NamedTuple):
-    """The columns of a file and what they are; columns are counted from 0."""
+class ColumnRoles(NamedTuple):
+    """What each column of a file is; columns are counted from 0."""
 
-    width: int
     names: list[str] | None
+    width: int
     id: int | None
     aside: dict[str, int]
-    kept: list[int]  # the features
-    gaps: bool = False  # whether cells may be empty: they become NaN
+    features: list[int]
+    gaps: bool  # whether cells may be empty: they become NaN
 
     @property
     def numeric(self) -> list[int]:
         """Return the columns of numbers: the features, then those kept apart."""
-        return [*self.kept, *self.aside.values()]
+        return [*self.features, *self.aside.values()]
 
     def table(self, source: str, numbers: Matrix, labels: list[str] | None) -> ItemTable:
         """Return a table, given the columns of numbers."""
-        width = len(self.kept)
-        columns = None if self.names is None else [self.names[place] for place in self.kept]
-        aside = {name: as_column(numbers, width + k) for k, name in enumerate(self.aside)}
+        width = len(self.features)
+        columns = self.names and [self.names[place] for place in self.features]
+        aside = dict(zip(self.aside, to_dense(numbers[:, width:]).T, strict=True))
         return ItemTable(source, numbers[:, :width], labels, columns, aside)
 
 
 def find_columns(
     source: str, options: Input, aside: Sequence[str], width: int, names: list[str] | None = None
-) -> Layout:
+) -> ColumnRoles:
     """Find the columns that --id and --columns name; those in ``aside`` need not be columns."""
     known = {str(place): place for place in range(width)}
     known |= {name: place for place, name in reversed(list(enumerate(names or ())))}
@@ -87,12 +88,12 @@ def find_columns(
     id = None if options.id is None else place_of(options.id)
     apart = {column: known[column] for column in aside if column in known}
     if options.columns is None:
-        kept = [place for place in range(width) if place not in (id, *apart.values())]
+        features = [place for place in range(width) if place not in (id, *apart.values())]
     else:
-        kept = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
-    if not kept:
+        features = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
+    if not features:
         raise ValueError(f"{source} has no columns left to serve as features")
-    return Layout(width, names, id, apart, kept, options.missing != "error")
+    return ColumnRoles(names, width, id, apart, features, options.missing != "error")
 
 
 def read_delimited(
@@ -123,56 +124,54 @@ def read_rows(
     """Return the names of the columns, if there are any, their number, and the rows of cells."""
     lines = text_lines(stream, source)
     head = list(islice(lines, _HEAD))
-    rows = _read_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
+    rows = _split_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
     top = next(rows, None)
     if top is None:
         raise ValueError(f"{source} is empty: there is nothing to read")
-    names = [str(cell).strip() for cell in top[1]]
+    names = [cell.strip() for cell in top[1]]
     if header or (header is None and not any(map(is_number, names))):
-        return names, len(names), rows
-    return None, len(names), chain([top], rows)
+        return names, len(names), _check_rows(source, len(names), rows)
+    return None, len(names), _check_rows(source, len(names), chain([top], rows))
 
 
-def collect(source: str, layout: Layout, rows: Iterable[Row]) -> ItemTable:
+def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows; raise if one is longer or shorter than the first, or if there are none."""
+    row = -1
+    for row, (line, cells) in enumerate(rows):
+        if len(cells) != width:
+            many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+            where = f"{source}, line {line} (row {row}; rows count from 0)"
+            raise ValueError(f"{where}: {many}, but the first row has {width}")
+        yield line, cells
+    if row < 0:
+        raise ValueError(f"{source} has a header but no rows")
+
+
+def collect(source: str, roles: ColumnRoles, rows: Iterable[Row]) -> ItemTable:
     """Turn rows of cells into numbers and labels.
 
     Raises
     ------
     ValueError
-        With the place of the first cell that is no finite number, or of a row that is too long or
-        too short.
+        With the place of the first cell that is no finite number.
     """
     labels: list[str] = []
-    blocks: list[Floats] = []
-    id, rows = layout.id, iter(rows)
-    while block := list(islice(rows, _ROWS)):
-        numbers = _as_numbers(block, layout)
-        if numbers is None:
-            raise ValueError(f"{source}, {_problem(block, sum(map(len, blocks)), layout)}")
-        blocks.append(numbers)
-        labels.extend(str(cells[id]).strip() for _, cells in block if id is not None)
-    if not blocks:
-        raise ValueError(f"{source} has a header but no rows")
-    return layout.table(source, np.concatenate(blocks), None if layout.id is None else labels)
-
-
-def _as_numbers(block: list[Row], layout: Layout) -> Floats | None:
-    """Return the numeric columns of some rows; None if a row or a cell is not as it should be."""
-    if any(len(cells) != layout.width for _, cells in block):
-        return None
-    places = layout.numeric
-    try:
-        numbers = np.array(
-            [
-                [np.nan if layout.gaps and is_gap(cells[k]) else cells[k] for k in places]
-                for _, cells in block
-            ],
-            dtype=np.float64,
-        )
-    except (ValueError, TypeError):
-        return None
-    valid = np.isfinite(numbers) | (layout.gaps & np.isnan(numbers))
-    return numbers if valid.all() else None
+    numbers, places = array("d"), roles.numeric
+    for row, (line, cells) in enumerate(rows):
+        for place in places:
+            try:
+                number = float(cells[place])
+            except (ValueError, TypeError):
+                number = inf
+            if not isfinite(number):
+                if not (roles.gaps and is_gap(cells[place])):
+                    raise ValueError(f"{source}, {_problem(roles, line, row, place, cells[place])}")
+                number = nan
+            numbers.append(number)
+        if roles.id is not None:
+            labels.append(str(cells[roles.id]).strip())
+    values = np.array(numbers).reshape(-1, len(places))
+    return roles.table(source, values, None if roles.id is None else labels)
 
 
 def is_gap(cell: object) -> bool:
@@ -180,37 +179,18 @@ def is_gap(cell: object) -> bool:
     return cell is None or str(cell).strip().lower() in _GAPS
 
 
-def check_width(line: int, row: int, cells: Sequence[object], width: int) -> str | None:
-    """Return what is wrong with a row that has more or fewer cells than the first; else None."""
-    if len(cells) == width:
-        return None
-    many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-    return f"line {line} (row {row}; rows count from 0): {many}, but the first row has {width}"
-
-
-def _problem(block: list[Row], first: int, layout: Layout) -> str:
-    """Name the first row of another length, or the first cell that is no finite number."""
-    for row, (line, cells) in enumerate(block, first):
-        problem = check_width(line, row, cells, layout.width)
-        if problem is not None:
-            return problem
-        for place in layout.numeric:
-            cell = "" if cells[place] is None else str(cells[place]).strip()
-            if layout.gaps and is_gap(cell):
-                continue
-            if is_number(cell) and np.isfinite(float(cell)):
-                continue
-            column, hint = str(place) if layout.names is None else layout.names[place], ""
-            if row == 0 and layout.id is None:
-                hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
-            elif row == 0 and layout.names is None:
-                hint = "; if the first row has names, pass --header"
-            got = f"got {quoted(cell)}" if cell else "the cell is empty"
-            shown = column if layout.names is None else quoted(column)
-            where = f"column {shown} (row {row}; rows and columns count from 0)"
-            where = f"line {line}, {where}" if line else where
-            return f"{where}: expected a number, {got}{hint}"
-    return "one of its cells is no number"
+def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
+    """Say where a cell is that holds no finite number, and what to do about it."""
+    column, hint = str(place) if roles.names is None else roles.names[place], ""
+    if row == 0 and roles.id is None:
+        hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
+    elif row == 0 and roles.names is None:
+        hint = "; if the first row has names, pass --header"
+    text = "" if cell is None else str(cell).strip()
+    got = f"got {quoted(text)}" if text else "the cell is empty"
+    shown = column if roles.names is None else quoted(column)
+    where = f"line {line}, " * (line > 0) + f"column {shown}"
+    return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
 
 
 def text_lines(
@@ -228,7 +208,7 @@ def text_lines(
             raise ValueError(f"{source}, line {number}: {problem}") from None
 
 
-def _read_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
+def _split_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
     reader = csv.reader(lines, delimiter=delimiter)
     try:
         for cells in reader:
@@ -253,11 +233,6 @@ def _delimiter(lines: list[str]) -> str:
 
     first = "".join(lines[:1])
     return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
-
-
-def as_column(matrix: Matrix, place: int) -> Floats:
-    """Return a column of a matrix that may be sparse."""
-    return to_dense(matrix[:, [place]]).ravel()
 
 
 def is_number(text: str) -> bool:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
-from zonodpp.cli.files import open_source, read_array, read_source
+from zonodpp.cli.files import open_source, read_array, read_source, read_table
 from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import restricted_items
 from zonodpp.cli.options import Input, Restriction
@@ -23,14 +23,29 @@ from zonodpp.linalg.dense import to_dense
 from zonodpp.targets.target import Target
 
 
-def prepare(
+def read_target(options: SampleOptions) -> Target:
+    """Read the items of a file and make their target, with the labels that the file gives."""
+    by_columns = options.items == "columns"
+    table = read_table(options, None if by_columns else options.weights)
+    n = table.values.shape[1 if by_columns else 0]
+    weights = None if options.weights is None else read_weights(table, options.weights, n)
+    if options.missing != "error" or options.standardize:
+        if by_columns or options.kernel:
+            raise click.UsageError(
+                "--missing and --standardize are for items as rows with features"
+            )
+        table, weights = _fill_gaps(table, options, weights)
+    X, labels = table.values, table.labels
+    if by_columns:
+        X, labels = X.T, table.columns
+    target = _make_target(table.source, X, options, weights)
+    return condition(target if labels is None else target.with_labels(labels), options)
+
+
+def _fill_gaps(
     table: ItemTable, options: SampleOptions, weights: Floats | None
 ) -> tuple[ItemTable, Floats | None]:
     """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
-    if options.missing == "error" and not options.standardize:
-        return table, weights
-    if options.items == "columns" or options.kernel:
-        raise click.UsageError("--missing and --standardize are for items as rows with features")
     X, labels = to_dense(table.values), table.labels
     gaps = np.isnan(X)
     if options.missing == "drop" and gaps.any():
@@ -49,48 +64,37 @@ def prepare(
         found = f"{int(gaps.sum())} missing values are replaced by medians of their columns"
         warnings.warn(found, stacklevel=2)
         X = np.where(gaps, np.nanmedian(X, axis=0), X)
-    return replace(
-        table, values=standardize(X) if options.standardize else X, labels=labels
-    ), weights
+    X = standardize(X) if options.standardize else X
+    return replace(table, values=X, labels=labels), weights
 
 
-def make_target(table: ItemTable, options: SampleOptions, weights: Floats | None) -> Target:
-    """Make the target of a table, with the labels that its file gives."""
-    by_columns = options.items == "columns"
-    X = table.values.T if by_columns else table.values
-    labels = table.columns if by_columns else table.labels
+def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:
+    """Make the target of items as rows, after a check of options that exclude each other."""
     size, dpp = options.size is not None, options.dpp or options.expected_size is not None
-    _check_options(options, size, dpp, weights is not None)
-    if options.kernel and X.shape[0] != X.shape[1]:
-        found = f"{table.source} is {X.shape[0]} x {X.shape[1]}"
-        raise ValueError(f"{found}, but a kernel is n x n; for features leave out --kernel")
-    target: Target
-    if size or dpp:
-        target = _spectral_target(X, options, weights)
-    elif options.kernel:
-        target = ProjectionDPP.from_kernel(X)
-    else:
-        if options.rank is None:
-            _check_features(table.source, X, options)
-        choices = options.pick("rank", "jitter")
-        if isinstance(X, np.memmap):
-            memory = f"{8 * X.size / 2**30:,.1f} GiB as float64"
-            click.echo(f"zonodpp: {table.source} takes {memory}: reading it in passes", err=True)
-        target = ProjectionDPP.from_features(X, weights=weights, rng=options.seed, **choices)
-        if options.power != 2:
-            target = VolumeSampling(target.A, power=options.power, weights=weights)
-    return target if labels is None else target.with_labels(labels)
-
-
-def _check_options(options: SampleOptions, size: bool, dpp: bool, weighted: bool) -> None:
-    """Refuse options that exclude each other."""
     reduced = options.rank is not None or options.jitter is not None or options.power != 2
     if size and dpp:
         raise click.UsageError("--size K is for draws of K items, --dpp for draws that vary")
     if reduced and (size or dpp or options.kernel):
         raise click.UsageError("--size, --dpp and --kernel take no --rank, --jitter or --power")
-    if options.kernel and weighted:
+    if options.kernel and weights is not None:
         raise click.UsageError("--kernel takes no --weights")
+    if options.kernel and X.shape[0] != X.shape[1]:
+        found = f"{source} is {X.shape[0]} x {X.shape[1]}"
+        raise ValueError(f"{found}, but a kernel is n x n; for features leave out --kernel")
+    if size or dpp:
+        return _spectral_target(X, options, weights)
+    if options.kernel:
+        return ProjectionDPP.from_kernel(X)
+    if options.rank is None:
+        _check_features(source, X, options)
+    if isinstance(X, np.memmap):
+        memory = f"{8 * X.size / 2**30:,.1f} GiB as float64"
+        click.echo(f"zonodpp: {source} takes {memory}: reading it in passes", err=True)
+    choices = options.pick("rank", "jitter")
+    target = ProjectionDPP.from_features(X, weights=weights, rng=options.seed, **choices)
+    if options.power == 2:
+        return target
+    return VolumeSampling(target.A, power=options.power, weights=weights)
 
 
 def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 from typing import IO, get_args
@@ -17,7 +16,7 @@ from zonodpp.cli.draws import describe, first_line, run_sample, share_table
 from zonodpp.cli.files import Source, open_source, read_array, readable
 from zonodpp.cli.interface import GraphFormat, GraphInput, TreesOptions
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.output import Result, Rows
+from zonodpp.cli.output import NEEDED, Result, Rows
 from zonodpp.cli.table import is_number, text_lines
 from zonodpp.cli.targets import condition
 
@@ -25,11 +24,11 @@ _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges",
 _SEPARATORS = re.compile(r"[,;\s]+")
 
 
-def draw_trees(options: TreesOptions) -> Result | None:
+def draw_spanning_trees(options: TreesOptions) -> Result | None:
     """Run ``zonodpp trees``."""
     if options.draws is None and options.seconds is None:
         options.draws = 1
-    samples = run_sample(options, condition(read_graph_target(options), options))
+    samples = run_sample(options, condition(_read_graph(options), options))
     found = describe(samples, options.seed)
     writers = dict.fromkeys((".edges", ".txt", ".graphml"), lambda path: _write_tree(samples, path))
     return found and replace(
@@ -62,8 +61,7 @@ def _edge_list(samples: Samples) -> str:
 
 
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
-    chains, draws, _ = samples.subsets.shape
-    if chains * draws == 1:
+    if len(samples) == 1:
         return _edge_list(samples)
     note = "all of them: --csv, --json or --out trees.npz"
     return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
@@ -71,10 +69,10 @@ def _text_of_trees(samples: Samples, seed: int | None) -> str:
 
 def _write_tree(samples: Samples, path: str) -> None:
     """Write the only tree of a run as GraphML or as an edge list."""
-    if samples.subsets.shape[0] * samples.subsets.shape[1] > 1:
+    if len(samples) > 1:
         raise ValueError("this kind of file holds one tree; pass --draws 1, or --out trees.csv")
     if path.endswith(".graphml"):
-        optional("networkx", "graph", "GraphML").write_graphml(samples.to_networkx(), path)
+        optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
         return
     for _, _, *edge in _rows_of_trees(samples)[1]:
         for name in map(str, edge[:2]):
@@ -87,22 +85,8 @@ def _write_tree(samples: Samples, path: str) -> None:
         file.write(_edge_list(samples))
 
 
-def read_graph_target(options: GraphInput) -> ProjectionDPP:
-    r"""Read a graph and make the target whose draws are its spanning trees.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from zonodpp.cli.trees import read_graph_target
-    >>> from zonodpp.cli.interface import GraphInput
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "triangle.edges")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("a b 1\nb c 1\nc a 2\n")
-    ...     target = read_graph_target(GraphInput(file=path))
-    >>> target.labels, target.marginals()
-    ([('a', 'b'), ('a', 'c'), ('b', 'c')], array([0.6, 0.8, 0.6]))
-    """
+def _read_graph(options: GraphInput) -> ProjectionDPP:
+    """Read a graph and make the target whose draws are its spanning trees."""
     ending = options.file.rsplit(".", 1)[-1].lower()
     source = open_source(
         options.file, options.format or _ENDINGS.get(ending), get_args(GraphFormat)
@@ -124,7 +108,7 @@ def read_graph_target(options: GraphInput) -> ProjectionDPP:
 
 
 def _from_graphml(source: Source, options: GraphInput) -> ProjectionDPP:
-    nx = optional("networkx", "graph", "GraphML")
+    nx = optional(*NEEDED[".graphml"])
     with readable(source, "GraphML") as stream:
         graph = nx.read_graphml(stream)
     if graph.is_directed() and not options.undirected:
@@ -136,41 +120,32 @@ def _from_graphml(source: Source, options: GraphInput) -> ProjectionDPP:
 def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[str], sp.csr_array]:
     """Read lines ``u v [weight]``; return the names of the nodes and the adjacency matrix.
 
-    An edge given twice, in either direction, is one edge.
+    An edge given twice, in either direction, is one edge. The first row may have names of columns.
     """
-    number: dict[str, int] = {}
+    nodes: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}
-    for line, ends, weight in _edge_lines(stream, source, weighted):
-        u, v = sorted(number.setdefault(name, len(number)) for name in ends)
+    for line, text in enumerate(text_lines(stream, source), 1):
+        parts = _SEPARATORS.split(text.strip())
+        weight = float(parts[2]) if len(parts) == 3 and is_number(parts[2]) else None
+        is_heading = not edges and len(parts) == 3 and weight is None
+        if is_heading or parts[0][:1] in ("", "#", "%"):
+            continue
+        has_weight = weight is not None and (0 < weight < inf or not weighted)
+        if len(parts) != (3 if has_weight else 2):
+            expected = "expected two nodes and perhaps a positive, finite weight"
+            raise ValueError(f"{source}, line {line}: {expected}, got {quoted(' '.join(parts))}")
+        weight = weight if weighted else None
+        u, v = sorted(nodes.setdefault(name, len(nodes)) for name in parts[:2])
         first, at = edges.setdefault((u, v), (weight, line))
-        if None not in (first, weight) and first != weight:
-            edge = f"edge {quoted(' '.join(ends))} has weight {weight:g}"
+        if first is not None and weight is not None and first != weight:
+            edge = f"edge {quoted(' '.join(parts[:2]))} has weight {weight:g}"
             raise ValueError(f"{source}, line {line}: {edge}, but {first:g} at line {at}")
-    bare = [line for weight, line in edges.values() if weight is None]
     if not edges:
         raise ValueError(f"{source} has no edges")
+    bare = [line for weight, line in edges.values() if weight is None]
     if 0 < len(bare) < len(edges):
         raise ValueError(f"{source}, line {bare[0]}: this edge has no weight, but others have")
     weights = [1.0 if weight is None else weight for weight, _ in edges.values()]
     places = tuple(zip(*edges, strict=True))
-    upper = sp.coo_array((weights, places), shape=(len(number), len(number))).tocsr()
-    return list(number), upper + sp.triu(upper, k=1).T
-
-
-def _edge_lines(
-    stream: IO[bytes], source: str, weighted: bool
-) -> Iterator[tuple[int, list[str], float | None]]:
-    """Yield line number, ends and weight of each edge; the first row may have names of columns."""
-    found = False
-    for number, line in enumerate(text_lines(stream, source), 1):
-        parts = _SEPARATORS.split(line.strip())
-        is_heading = not found and len(parts) == 3 and not is_number(parts[2])
-        if is_heading or parts[0][:1] in ("", "#", "%"):
-            continue
-        found = True
-        weight = float(parts[2]) if len(parts) == 3 and is_number(parts[2]) else None
-        has_weight = weight is not None and (0 < weight < inf or not weighted)
-        if len(parts) != (3 if has_weight else 2):
-            expected = "expected two nodes and perhaps a positive, finite weight"
-            raise ValueError(f"{source}, line {number}: {expected}, got {quoted(' '.join(parts))}")
-        yield number, parts[:2], weight if weighted else None
+    upper = sp.coo_array((weights, places), shape=(len(nodes), len(nodes))).tocsr()
+    return list(nodes), upper + sp.triu(upper, k=1).T

@@ -47,5 +47,5 @@ def compute_volume(options: VolumeOptions) -> Result:
         text=lambda: text,
         data=lambda: facts,
         rows=lambda: (list(facts), [list(facts.values())]),
-        seed=options.seed if found.draws else None,
+        random=found.draws > 0,
     )
