@@ -2,6 +2,9 @@
 # make test   lint, then the test suite
 # make test-processors  the compiled tests again, for a plain processor and with bounds checks
 # make bench  ratios against peers, side by side in one run
+# make docs   the site: docs/_build/html/index.html; a warning is an error
+# make test-lowest  the test suite with the lowest versions that pyproject.toml names
+# make wheel  wheel and sdist, checked, and the wheel tried in an empty environment
 # All of them create .venv themselves; that is quick once it exists.
 
 PYTHON ?= python3
@@ -13,7 +16,7 @@ COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run z
 KERNELS := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees dpp volume))
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-processors lint bench clean
+.PHONY: demo test test-processors lint bench docs test-lowest wheel clean
 
 .venv/.dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -22,6 +25,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .venv/.bench: .venv/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+.venv/.docs: .venv/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 demo: .venv/.dev
@@ -43,5 +50,25 @@ lint: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html $(ARGS)
+
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tools/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint .venv-lowest/constraints.txt --editable '.[test]'
+	.venv-lowest/bin/python -m pytest --numprocesses auto --dist worksteal
+
+wheel: .venv/.dev
+	rm -rf dist .venv-wheel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[all]"
+	.venv-wheel/bin/python -P tools/smoke.py
+	rm -rf .venv-wheel
+
 clean:
-	rm -rf .venv report .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-wheel dist report docs/_build docs/gallery docs/reference/generated .numba_cache .pytest_cache .mypy_cache .ruff_cache

@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 TOO_LONG = {"long_runs.md", "reproduce.md"}  # minutes; their code is only compiled
 
 
@@ -45,6 +47,19 @@ def test_python_of_a_page_runs_as_pasted(page, tmp_path, monkeypatch):
             continue
         if page.name not in TOO_LONG:
             exec(code, names)
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_of_the_gallery_runs(script, monkeypatch):
+    for package in ("sklearn", "matplotlib", "networkx"):
+        pytest.importorskip(package)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
+    runpy.run_path(str(script))
+    import matplotlib.pyplot as plt
+
+    assert plt.get_fignums()
+    plt.close("all")
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/command_line.md"])

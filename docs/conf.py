@@ -1,0 +1,78 @@
+"""How `make docs` builds the site."""
+
+from sphinx_gallery.sorting import ExplicitOrder
+
+import zonodpp
+
+project = "zonodpp"
+author = "the zonodpp developers"
+copyright = author
+release = version = zonodpp.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
+nitpicky = False
+suppress_warnings = ["config.cache"]  # the order of the gallery is an object, which is not stored
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": ExplicitOrder(
+        [
+            f"plot_{name}.py"
+            for name in (
+                "points",
+                "foods",
+                "kernels",
+                "zonotope",
+                "k10",
+                "trees",
+                "volume",
+                "landmarks",
+                "summary",
+                "shortlist",
+                "design",
+                "minibatches",
+                "gpu",
+                "billion_rows",
+            )
+        ]
+    ),
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "min_reported_time": 1e9,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "zonodpp"
+html_static_path = ["_static"]
+html_extra_path = ["live"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}

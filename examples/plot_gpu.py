@@ -1,0 +1,41 @@
+"""
+Exact draws on a GPU
+====================
+
+Stored results of ``python benchmarks/cuda_device.py`` on an NVIDIA H200: draws of r out of
+100,000 items in a second, left on the device and brought to the host.
+"""
+
+import json
+import pathlib
+
+import matplotlib.pyplot as plt
+
+import zonodpp
+
+root = pathlib.Path(zonodpp.__file__).parents[2]  # a checkout
+stored = json.loads((root / "benchmarks/results/gpu/h200.json").read_text())
+rows = stored["exact"]
+r = [int(row["what"].split("=")[1].split(",")[0]) for row in rows]
+
+figure, panel = plt.subplots(figsize=(6.5, 4), layout="constrained")
+for key, name in {
+    "draws/s on the device": "left on the device",
+    "draws/s with copies": "brought to the host",
+    "draws/s by sample()": "by sample(device='cuda')",
+}.items():
+    panel.loglog(r, [row[key] for row in rows], "o-", label=name)
+panel.set(xlabel="items in a draw, r", ylabel="draws a second", xticks=r)
+panel.set_xticklabels(r)
+panel.minorticks_off()
+panel.legend()
+plt.show()
+
+# %%
+# The paper's experiment on K10 with 100,000 chains of 100 steps each, from the same run: how fast
+# the largest error of the 45 edge probabilities falls, step by step.
+
+figure, panel = plt.subplots(figsize=(8, 4.6), layout="constrained")
+panel.imshow(plt.imread(root / "docs/images/gpu_k10.png"))
+panel.axis("off")
+plt.show()
