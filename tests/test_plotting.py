@@ -46,7 +46,12 @@ def few(runs):
 
 
 @pytest.fixture(scope="module")
-def draw(zonotope, runs, few):
+def trees():
+    return sample(ProjectionDPP.from_graph(nx.wheel_graph(6)), 50, rng=0)
+
+
+@pytest.fixture(scope="module")
+def draw(zonotope, runs, few, trees):
     """Every picture, as a function of the axes to draw on."""
     return {
         "error_against_steps": lambda ax: plotting.error_against_steps(runs, S, ax),
@@ -61,6 +66,8 @@ def draw(zonotope, runs, few):
             zonotope, [0.5, 2.2], [1, 0.3], ax, proposal=1.0
         ),
         "skyscrapers": lambda ax: plotting.skyscrapers(zonotope, ax),
+        "spanning_tree": lambda ax: plotting.spanning_tree(trees, ax),
+        "edge_marginals": lambda ax: plotting.edge_marginals(trees.target, ax),
     }
 
 
@@ -82,8 +89,9 @@ def test_pictures_stand_by_themselves_or_on_given_axes(draw, name):
     assert own is not mine
     assert isinstance(own, Axes)
     for ax in (mine, own):
-        assert ax.get_xlabel()
-        assert ax.get_ylabel()
+        if ax.axison:  # pictures of graphs have no coordinates to show
+            assert ax.get_xlabel()
+            assert ax.get_ylabel()
         assert len(ax.get_children()) > 5
         ax.figure.savefig(io.BytesIO(), format="png", dpi=40)
     assert dict(matplotlib.rcParams) == before
@@ -381,3 +389,44 @@ def test_pictures_are_of_the_plane():
 def test_sparse_columns_are_drawn_too():
     zonotope = Zonotope(ProjectionDPP.from_graph(nx.cycle_graph(3)).A, rng=0)
     assert len(plotting.tiling(zonotope).collections[0].get_paths()) == 3
+
+
+def segments(collection):
+    return {frozenset(map(tuple, ends)) for ends in np.round(collection.get_segments(), 9)}
+
+
+def test_the_tree_is_the_draw(trees):
+    places = {node: (float(node), float(node * node)) for node in range(6)}
+    ax = plotting.spanning_tree(trees, draw=7, positions=places)
+    every, tree = ax.collections[:2]
+    joined = [trees.target.labels[item] for item in trees[7]]
+    assert segments(tree) == {frozenset({places[u], places[v]}) for u, v in joined}
+    assert len(every.get_segments()) == trees.target.n
+    assert {text.get_text() for text in ax.texts} == set("012345")
+
+
+def test_edges_have_the_colour_of_their_probability(trees):
+    target = trees.target
+    exact = plotting.edge_marginals(target).collections[0]
+    np.testing.assert_allclose(exact.get_array(), target.marginals())
+    assert exact.get_clim() == (0, 1)
+    drawn = plotting.edge_marginals(target, shares=trees.marginals(), colorbar=False)
+    np.testing.assert_allclose(drawn.collections[0].get_array(), trees.marginals())
+    assert len(drawn.figure.axes) == 1
+
+
+def test_nodes_of_a_grid_are_their_own_places():
+    target = ProjectionDPP.from_graph(nx.grid_2d_graph(3, 4))
+    lines = plotting.edge_marginals(target).collections[0]
+    assert segments(lines) == {
+        frozenset(tuple(map(float, end)) for end in edge) for edge in target.labels
+    }
+
+
+def test_pictures_of_graphs_need_a_graph(trees, few):
+    with pytest.raises(ValueError, match=r"ProjectionDPP\.from_graph"):
+        plotting.spanning_tree(few)
+    with pytest.raises(ValueError, match="every node, but 1 is not there"):
+        plotting.spanning_tree(trees, positions={0: (0, 0)})
+    with pytest.raises(ValueError, match="each of the 10 edges"):
+        plotting.edge_marginals(trees.target, shares=[0.5])

@@ -11,9 +11,11 @@ from zonodpp.plotting.comparisons import (
     psrf_against_steps,
 )
 from zonodpp.plotting.geometry import hit_and_run_step, skyscrapers, tiling
+from zonodpp.plotting.graphs import edge_marginals, spanning_tree
 from zonodpp.plotting.runs import marginals, rank, trace
 
 __all__ = [
+    "edge_marginals",
     "error_against_seconds",
     "error_against_steps",
     "hit_and_run_step",
@@ -21,6 +23,7 @@ __all__ = [
     "psrf_against_steps",
     "rank",
     "skyscrapers",
+    "spanning_tree",
     "tiling",
     "trace",
 ]

@@ -1,0 +1,180 @@
+"""Graphs: one spanning tree of a run, and how likely each edge is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._optional import optional
+from zonodpp._types import Floats, Subsets
+from zonodpp.plotting.style import INK, axes_for, colour_map, shades
+from zonodpp.targets.graphs import Graph
+from zonodpp.targets.target import Target
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+
+    from zonodpp.samples import Samples
+
+    Positions = Mapping[Hashable, ArrayLike]
+
+_FEW = 200  # nodes up to which a layout by all distances is quick
+_NAMED = 40  # nodes beyond which they are not named
+_LONGEST = 3  # characters of a name that fit into a node
+
+
+def spanning_tree(
+    samples: Samples, ax: Axes | None = None, *, draw: int = 0, positions: Positions | None = None
+) -> Axes:
+    """Draw a spanning tree of a run, in the graph that it was drawn from.
+
+    Parameters
+    ----------
+    samples : Samples
+        Of a target made by `ProjectionDPP.from_graph`.
+    ax : Axes, optional
+        Where to draw.
+    draw : int, default 0
+        The number of the draw, as in ``samples[draw]``.
+    positions : dict from node to (x, y), optional
+        Where nodes stand. By default nodes that are pairs of numbers, as those of a grid, stand
+        there, and other nodes where a layout of networkx places them.
+
+    Returns
+    -------
+    Axes
+
+    See Also
+    --------
+    edge_marginals : How likely each edge is.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> from zonodpp.plotting import spanning_tree
+    >>> samples = sample(ProjectionDPP.from_graph(nx.grid_2d_graph(4, 4)), 1, rng=0)
+    >>> ax = spanning_tree(samples)
+    >>> edges, tree = ax.collections[:2]
+    >>> len(edges.get_segments()), len(tree.get_segments())
+    (24, 15)
+    """
+    graph = _graph_of(samples.target)
+    places = _places(graph, positions)
+    ax = axes_for(ax, (5.0, 4.6))
+    _draw_edges(ax, graph, places, colors="0.8", linewidths=1)
+    _draw_edges(ax, graph, places, samples[draw], colors=shades([0.25]), linewidths=3)
+    _draw_nodes(ax, graph, places)
+    return ax
+
+
+def edge_marginals(
+    target: Target,
+    ax: Axes | None = None,
+    shares: ArrayLike | None = None,
+    *,
+    positions: Positions | None = None,
+    colorbar: bool = True,
+) -> Axes:
+    """Draw the edges of a graph, coloured by how likely they are in a spanning tree.
+
+    Parameters
+    ----------
+    target : ProjectionDPP
+        Made by `ProjectionDPP.from_graph`.
+    ax : Axes, optional
+        Where to draw.
+    shares : (n,) array_like, optional
+        One number from 0 to 1 for each edge, such as ``samples.marginals()``. By default the exact
+        probabilities ``target.marginals()``: weight times effective resistance.
+    positions : dict from node to (x, y), optional
+        As in `spanning_tree`.
+    colorbar : bool, default True
+        Draw the scale beside the axes.
+
+    Returns
+    -------
+    Axes
+
+    See Also
+    --------
+    spanning_tree : A single draw.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from zonodpp import ProjectionDPP
+    >>> from zonodpp.plotting import edge_marginals
+    >>> ax = edge_marginals(ProjectionDPP.from_graph(nx.grid_2d_graph(4, 4)))
+    >>> float(ax.collections[0].get_array().sum().round(9))  # as many edges as a tree has
+    15.0
+    """
+    graph = _graph_of(target)
+    shown = np.asarray(target.marginals() if shares is None else shares, dtype=np.float64)
+    if shown.shape != (target.n,):
+        raise ValueError(
+            f"shares must have one entry for each of the {target.n} edges, got {shown.shape}"
+        )
+    places = _places(graph, positions)
+    ax = axes_for(ax, (6.0, 4.6))
+    edges = _draw_edges(ax, graph, places, array=shown, cmap=colour_map(), linewidths=1 + 4 * shown)
+    edges.set_clim(0, 1)
+    _draw_nodes(ax, graph, places)
+    if colorbar:
+        ax.figure.colorbar(edges, ax=ax, label="Probability of the edge", shrink=0.85)
+    return ax
+
+
+def _graph_of(target: Target) -> Graph:
+    if target.graph is None:
+        raise ValueError("the picture is of a graph; make the target by ProjectionDPP.from_graph")
+    return target.graph
+
+
+def _places(graph: Graph, positions: Positions | None) -> Floats:
+    """Return where the nodes stand, (nodes, 2)."""
+    names = range(graph.nodes) if graph.names is None else graph.names
+    if positions is not None:
+        missing = [name for name in names if name not in positions]
+        if missing:
+            raise ValueError(f"positions must have every node, but {missing[0]!r} is not there")
+        return np.array([positions[name] for name in names], dtype=np.float64)
+    with suppress(TypeError, ValueError):  # names that are no pairs of numbers
+        places = np.array(list(names), dtype=np.float64)
+        if places.shape == (graph.nodes, 2):
+            return places
+    nx = optional("networkx", "graph", "a layout of the graph")
+    links = nx.Graph(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
+    layout = nx.kamada_kawai_layout if graph.nodes <= _FEW else nx.spring_layout
+    found = layout(links)
+    return np.array([found[node] for node in range(graph.nodes)])
+
+
+def _draw_edges(
+    ax: Axes, graph: Graph, places: Floats, edges: Subsets | slice = slice(None), **look: object
+) -> LineCollection:
+    """Draw some edges as straight lines."""
+    collections = optional("matplotlib.collections", "plot", "a plot")
+    ends = np.stack([places[graph.tail[edges]], places[graph.head[edges]]], axis=1)
+    lines: LineCollection = collections.LineCollection(ends, capstyle="round", **look)
+    ax.add_collection(lines)
+    return lines
+
+
+def _draw_nodes(ax: Axes, graph: Graph, places: Floats) -> None:
+    """Draw the nodes, and write their names into them where there is room."""
+    names = [str(name) for name in graph.names or range(graph.nodes)]
+    named = len(names) <= _NAMED and max(map(len, names)) <= _LONGEST
+    size, fill = (220, "white") if named else (12, INK)
+    x, y = places.T
+    ax.scatter(x, y, size, fill, edgecolors=INK, zorder=3)
+    for name, place in zip(names if named else (), places, strict=False):
+        ax.annotate(name, place, ha="center", va="center", fontsize="x-small", zorder=4)
+    ax.set_aspect("equal")
+    ax.margins(0.08)
+    ax.set_axis_off()
