@@ -78,6 +78,8 @@ class TestSequence:
         np.testing.assert_array_equal(wheel[np.int64(1)], rows[1])
         with pytest.raises(IndexError):
             wheel[len(rows)]
+        with pytest.raises(TypeError):
+            wheel[0, 1]
 
     def test_without_the_filling(self, short):
         assert [draw.size for draw in short] == short.sizes.ravel().tolist()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike
 from zonodpp.apps.shortlist_search import Candidates, Limits
-from zonodpp.arguments import as_matrix, as_scores, check_finite, is_dataframe
+from zonodpp.arguments import as_count, as_matrix, as_scores, check_finite, is_dataframe
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # computed with as they are
 
@@ -72,8 +72,11 @@ def in_order(
     return np.append(order[np.isin(order, first)], rest), len(first)
 
 
-def check_k(k: int, fixed: int, available: int, n: int) -> None:
-    """Raise an error unless k items can be picked, those that must be among them."""
+def as_length(k: int | None, budget: float | None, fixed: int, available: int, n: int) -> int:
+    """Return how many items to pick, those that must be picked among them."""
+    if k is None and budget is None:
+        raise TypeError("k must be a whole number; it may be left out with costs and a budget")
+    k = available if k is None else as_count(k, "k", 1)
     if fixed > k:
         raise ValueError(f"include names {fixed} items, but k={k} are to be picked")
     if available < k:
@@ -81,6 +84,7 @@ def check_k(k: int, fixed: int, available: int, n: int) -> None:
             f"k={k} items asked for, but only {available} of {n} can be picked: the others are "
             "excluded"
         )
+    return k
 
 
 def candidates(rows: Matrix, scores: Floats, k: int, duplicates: float | None) -> Candidates:

@@ -11,19 +11,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
+from zonodpp._types import Floats, Integers, ItemsLike, MatrixLike, SeedLike
 from zonodpp.apps.shortlist_input import (
     as_column,
+    as_length,
     as_rows,
     as_share,
     candidates,
-    check_k,
     in_order,
     limits_of,
     names_of,
 )
-from zonodpp.apps.shortlist_search import Candidates, Energies, Limits, diversify, most_relevant
-from zonodpp.arguments import as_count, check_finite, one_of, spawn
+from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
+from zonodpp.arguments import check_finite, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
 # up for: at most so many times as far below the level asked for as the level is below the top.
@@ -189,10 +189,7 @@ def shortlist(
     share = as_share(diversity)
     one_of(answer, "answer", ("best", "draw"))
     order, fixed = in_order(scores, include, exclude, labels)
-    if k is None and budget is None:
-        raise TypeError("k must be a whole number; it may be left out with costs and a budget")
-    k = len(order) if k is None else as_count(k, "k", 1)
-    check_k(k, fixed, len(order), n)
+    k = as_length(k, budget, fixed, len(order), n)
     limits = limits_of(order, n, costs, budget, groups, at_least or {}, at_most)
     if answer == "draw" and limits is not None:
         raise ValueError("costs and groups need answer='best': draws cannot keep to them")
@@ -204,8 +201,15 @@ def shortlist(
     size = len(order)
     if answer == "best" and limits is None:
         size = _pool(ordered, mean, k, fixed, share)
-    items, energies, start = _begin(rows, order, ordered, size, k, fixed, duplicates, limits)
-    chosen = start[0]
+    for count in sorted({size, len(order)}):  # all items, where near-duplicates leave too few
+        items = candidates(rows[order[:count]], ordered[:count], k, duplicates)
+        energies = items.energies()
+        start = most_relevant(energies, count, k, fixed, limits)
+        chosen = start[0]
+        if len(chosen) == k:
+            break
+    if limits is not None and not (len(chosen) and limits.kept(chosen)):
+        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
     top = float(items.relevance[chosen].sum())
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
@@ -227,31 +231,6 @@ def shortlist(
         log_prob,
         _items=items.take(chosen),
     )
-
-
-def _begin(
-    rows: Matrix,
-    order: Integers,
-    ordered: Floats,
-    size: int,
-    k: int,
-    fixed: int,
-    duplicates: float | None,
-    limits: Limits | None,
-) -> tuple[Candidates, Energies, tuple[Integers, Floats]]:
-    """Return candidates, their energies, and the most relevant list with its repulsion.
-
-    The first ``size`` items are the candidates, or all items if near-duplicates leave too few.
-    """
-    for count in sorted({size, len(order)}):
-        items = candidates(rows[order[:count]], ordered[:count], k, duplicates)
-        energies = items.energies()
-        start = most_relevant(energies, count, k, fixed, limits)
-        if len(start[0]) == k:
-            break
-    if limits is not None and not (len(start[0]) and limits.kept(start[0])):
-        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
-    return items, energies, start
 
 
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:

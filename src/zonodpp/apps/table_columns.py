@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ _FEW_ROWS = 20  # in shorter tables, consecutive numbers may be measurements
 # of a column that is true in one row of twenty. Otherwise the rarest level would decide everything.
 _LEAST_VARIANCE = 0.095
 _ID_NAME = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|index)$)|[a-z]I[dD]$|^Unnamed: \d+$")
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")  # as pandas calls them
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?"
 
 
@@ -140,32 +139,24 @@ def _read_cells(cells: Any) -> tuple[str, Floats]:
     A level of a category becomes its place in the order of frequency, 0 for the most frequent.
     """
     pandas = optional("pandas", "parquet", "a table with columns of several types")
-    types = pandas.api.types
     empty = cells.isna().to_numpy(dtype=bool)
-    numbers = np.full(len(cells), np.nan)
-    present = cells[~empty]
-    if types.is_object_dtype(present.dtype):
-        if present.map(lambda cell: isinstance(cell, bool | np.bool_)).all():
-            present = present.astype(bool)
-        elif present.map(lambda cell: isinstance(cell, Real | Decimal)).all():
-            present = present.astype(np.float64)
-        else:
-            present = present.map(str)
-    if types.is_string_dtype(present.dtype) and present.str.fullmatch(_ISO_DATE).all():
-        dates = pandas.to_datetime(present, errors="coerce", utc=True, format="ISO8601")
-        present = present if dates.isna().any() else dates
-    if types.is_datetime64_any_dtype(present.dtype) or types.is_timedelta64_dtype(present.dtype):
+    present, numbers = cells[~empty], np.full(len(cells), np.nan)
+    inferred = pandas.api.types.infer_dtype(present)
+    if inferred in _NUMBERS:
+        numbers[~empty] = present.astype(np.float64)
+        return "number", numbers
+    if inferred != "boolean" and present.dtype.kind not in "mM":  # durations and dates
+        present = present.map(str)
+        if present.str.fullmatch(_ISO_DATE).all():
+            dates = pandas.to_datetime(present, errors="coerce", utc=True, format="ISO8601")
+            present = present if dates.isna().any() else dates
+    if present.dtype.kind in "mM":
         numbers[~empty] = present.astype("int64")
         return "date", numbers
-    if types.is_numeric_dtype(present.dtype) and not types.is_bool_dtype(present.dtype):
-        numbers[~empty] = present.to_numpy(dtype=np.float64)
-        return "number", numbers
     codes, _ = pandas.factorize(present)
-    counts = np.bincount(codes)
-    rank = np.empty(len(counts))
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    numbers[~empty] = rank[codes]
-    return ("boolean" if types.is_bool_dtype(present.dtype) else "category"), numbers
+    ranks = np.argsort(np.argsort(-np.bincount(codes), kind="stable"))
+    numbers[~empty] = ranks[codes]
+    return ("boolean" if inferred == "boolean" else "category"), numbers
 
 
 def _is_id(name: Hashable, numbers: Floats, distinct: int) -> bool:

@@ -66,8 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     _fill_closed_streams()
-    with _plain_warnings() as seen:
-        code = _exit_code(words)
+    called = next((commands.commands[word] for word in words if word in commands.commands), None)
+    options = called.params if called else []
+    with _plain_warnings(options) as seen:
+        code = _exit_code(words, options)
     if code == 0 and any(text.startswith("interrupted") for text in seen):
         code = _INTERRUPTED  # the draws made until then have been written
     sys.exit(code)
@@ -88,7 +90,7 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 
 
-def _exit_code(words: list[str]) -> int:
+def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
     """Run a command line; write what is wrong with it to standard error."""
     try:
         code = commands.main(words, prog_name="zonodpp", standalone_mode=False)
@@ -102,13 +104,13 @@ def _exit_code(words: list[str]) -> int:
     except Exception as error:
         if "--debug" in words and not isinstance(error, click.UsageError):
             raise
-        click.echo(f"zonodpp: {one_line(error)}", err=True)
+        click.echo(f"zonodpp: {one_line(error, options)}", err=True)
         return _FAILED
     return code if isinstance(code, int) else 0
 
 
 @contextmanager
-def _plain_warnings() -> Iterator[list[str]]:
+def _plain_warnings(options: list[click.Parameter]) -> Iterator[list[str]]:
     """Show warnings as one line each, without the line of source that Python adds."""
     seen: list[str] = []
 
@@ -116,7 +118,7 @@ def _plain_warnings() -> Iterator[list[str]]:
         message: Warning | str, category: type[Warning], *rest: object, **named: object
     ) -> None:
         seen.append(str(message))
-        click.echo(f"zonodpp: warning: {one_line(message)}", err=True)
+        click.echo(f"zonodpp: warning: {one_line(message, options)}", err=True)
 
     with warnings.catch_warnings():
         if not sys.warnoptions:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import click
 
-from zonodpp.cli.messages import is_expected, one_line
 from zonodpp.cli.options import DEBUG, Options, Output
 from zonodpp.cli.output import check_destination, write
 
@@ -74,20 +73,13 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
     seed = None
     if values.get("seed", 0) is None and values.get("checkpoint") is None:
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
-    try:
-        destination = Output(**values)
-        check_destination(destination, *endings)
-        module, _, name = code.partition(".")
-        work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
-        result = work(kind(**values))
-        if result is None:
-            return
-        write(result, destination)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if is_expected(error):
-            raise click.ClickException(one_line(error)) from error
-        raise
+    destination = Output(**values)
+    check_destination(destination, *endings)
+    module, _, name = code.partition(".")
+    work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
+    result = work(kind(**values))
+    if result is None:
+        return
+    write(result, destination)
     if seed is not None and result.random and not destination.as_json:
         click.echo(f"zonodpp: seed {seed}; --seed {seed} gives the same result again", err=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import click
 
+# Errors that the library raises on purpose, with a message for people.
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError, Warning)
 # What moves the cursor, changes colours, breaks lines, reverses the direction of writing or cannot
 # be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
@@ -39,10 +41,10 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
-def one_line(problem: Exception | str) -> str:
+def one_line(problem: Exception | str, options: Iterable[click.Parameter] = ()) -> str:
     """Return an error or a warning as one line: what is wrong, and what to do.
 
-    While a command runs, its options are written as at a shell: ``rank=2`` becomes ``--rank 2``.
+    The options of the command are written as at a shell: ``rank=2`` becomes ``--rank 2``.
 
     Examples
     --------
@@ -59,20 +61,15 @@ def one_line(problem: Exception | str) -> str:
         text = problem.format_message()
     elif isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
         text = f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}"
-    elif isinstance(problem, Exception) and not is_expected(problem):
+    # The library raises RuntimeError itself; those of Python have types of their own.
+    elif not (isinstance(problem, (str, *_EXPECTED)) or type(problem) is RuntimeError):
         text = f"unexpected {type(problem).__name__}: {text}; --debug shows where, please report it"
     elif not text:
         text = f"{type(problem).__name__}; --debug shows where"
-    elif context := click.get_current_context(silent=True):
-        for option in context.command.params:
+    else:
+        for option in options:
             text = f" {text}".replace(f" {option.name}=", f" {option.opts[-1]} ")
     line = printable(" ".join(text.split()))
     if len(line) <= _LONGEST:
         return line
     return f"{line[: _LONGEST - _ENDING]} ... {line[-_ENDING:]}"
-
-
-def is_expected(problem: Exception) -> bool:
-    """Tell whether the library raises such errors on purpose, with a message for people."""
-    # The library raises RuntimeError itself; those of Python have types of their own.
-    return isinstance(problem, _EXPECTED) or type(problem) is RuntimeError

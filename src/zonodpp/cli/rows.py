@@ -96,6 +96,7 @@ def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
             true_values=["yes", "Yes", "YES"],
             false_values=["no", "No", "NO"],
             skip_blank_lines=False,
+            low_memory=False,  # types are found of whole columns, not of pieces
         ).set_axis(cells.columns, axis="columns")
     elif source.format == "parquet":
         table = cells = read_parquet(source).to_pandas(ignore_metadata=True)

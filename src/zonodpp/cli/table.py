@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import inf, isfinite, nan
@@ -225,11 +226,9 @@ def _delimiter(lines: list[str]) -> str:
     """
 
     def cells(delimiter: str) -> int:
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        try:
-            return len(next((row for row in rows if row), []))
-        except csv.Error:  # quotes that end in the middle of a cell: it is another separator
-            return 0
+        with suppress(csv.Error):  # quotes that end in the middle of a cell: another separator
+            return len(next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), []))
+        return 0
 
     first = "".join(lines[:1])
     return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))

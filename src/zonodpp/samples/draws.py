@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -45,11 +46,14 @@ class Draws:
     @overload
     def __getitem__(self, number: slice) -> list[Subsets]: ...
     def __getitem__(self, number: SupportsIndex | slice) -> Subsets | list[Subsets]:
-        rows = self.subsets.reshape(-1, self.subsets.shape[2])[number]
-        return rows[rows >= 0] if rows.ndim == 1 else [row[row >= 0] for row in rows]
+        rows = self.subsets.reshape(-1, self.subsets.shape[2])
+        if isinstance(number, slice):
+            return [row[row >= 0] for row in rows[number]]
+        row: Subsets = rows[operator.index(number)]
+        return row[row >= 0]
 
     def __iter__(self) -> Iterator[Subsets]:
-        return iter(self[:])
+        return (self[number] for number in range(len(self)))
 
     @property
     def sizes(self) -> Integers:

@@ -239,6 +239,10 @@ class Samples(Draws):
         Columns ``item_0``, ``item_1``, ... hold the labels of the items, or else their indices;
         smaller draws end in missing values. Columns ``tracked_0``, ... hold `tracked`.
 
+        Returns
+        -------
+        pandas.DataFrame
+
         Examples
         --------
         >>> from zonodpp import ProjectionDPP, sample
