@@ -10,9 +10,8 @@ indispensable.
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
-from matplotlib.collections import LineCollection
 
-from zonodpp import ProjectionDPP, sample
+from zonodpp import ProjectionDPP, plotting, sample
 
 graph = nx.grid_2d_graph(16, 9)
 for x in range(16):
@@ -21,38 +20,19 @@ for x in range(16):
 graph.remove_nodes_from([(6, 1), (7, 1), (6, 2), (7, 2), (12, 7), (13, 7)])  # parks
 
 target = ProjectionDPP.from_graph(graph)
-marginals = target.marginals()
-tree = set(map(frozenset, sample(target, 1, rng=4).labelled()[0][0]))
-
-
-def draw_edges(panel, edges, **options):
-    panel.add_collection(LineCollection(edges, **options))
-    panel.set(xlim=(-0.5, 15.5), ylim=(-0.5, 8.5), aspect="equal", xticks=[], yticks=[])
-    panel.scatter(*np.array(graph.nodes).T, s=14, color="0.35", zorder=3)
-    panel.axhspan(4.2, 4.8, color="#d4e6f1", zorder=-1)
-
+samples = sample(target, 1, rng=4)
 
 figure, panels = plt.subplots(2, 1, figsize=(8, 9), layout="constrained")
-draw_edges(
-    panels[0],
-    [edge for edge in target.labels if frozenset(edge) in tree],
-    colors="#2a788e",
-    linewidths=3,
-)
+plotting.spanning_tree(samples, panels[0])  # nodes are pairs of numbers: they stand there
 panels[0].set_title("one of the spanning trees")
-draw_edges(
-    panels[1],
-    list(target.labels),
-    array=marginals,
-    cmap="viridis_r",
-    linewidths=1 + 4 * marginals,
-)
+plotting.edge_marginals(target, panels[1])
 panels[1].set_title("probability of each edge")
-figure.colorbar(panels[1].collections[0], ax=panels[1], shrink=0.8)
+for panel in panels:
+    panel.axhspan(4.2, 4.8, color="#d4e6f1", zorder=-1)
 plt.show()
 
 # %%
 # The share of the trees that have each edge, in a thousand draws, beside the exact probability.
 
 drawn = sample(target, 1000, rng=5).marginals()
-print(f"largest difference {np.abs(drawn - marginals).max():.3f}")
+print(f"largest difference {np.abs(drawn - target.marginals()).max():.3f}")
