@@ -33,7 +33,12 @@ def gaussian():
 
 @pytest.mark.filterwarnings("ignore:n_landmarks=")
 @parametrize_with_checks(
-    [LandmarkSelector(), LandmarkSelector(3, transformer="kernel", n_draws=20)]
+    [
+        LandmarkSelector(),
+        LandmarkSelector(3, method="rp-cholesky"),
+        LandmarkSelector(3, transformer="pca"),
+        LandmarkSelector(3, transformer="kernel", n_draws=20),
+    ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
@@ -56,7 +61,11 @@ def simplex_law(X, weights, m):
 def picks(X, weights, count, **settings):
     state = np.random.RandomState(5)
     return [
-        np.sort(LandmarkSelector(3, random_state=state, **settings).fit(X, None, weights).indices_)
+        np.sort(
+            LandmarkSelector(3, transformer="pca", random_state=state, **settings)
+            .fit(X, None, weights)
+            .indices_
+        )
         for _ in range(count)
     ]
 
@@ -78,7 +87,7 @@ def test_law_of_the_simplex():
 
 
 def test_picks_distinct_rows_and_keeps_them(X):
-    selector = LandmarkSelector(7, random_state=0).fit(X)
+    selector = LandmarkSelector(7, transformer="pca", random_state=0).fit(X)
     assert len(set(selector.indices_.tolist())) == 7
     assert_array_equal(selector.landmarks_, X[selector.indices_])
     assert (np.diff(selector.landmarks_[:, 0]) > 0).all()
@@ -86,7 +95,8 @@ def test_picks_distinct_rows_and_keeps_them(X):
 
 
 def test_the_best_of_many_draws_is_more_likely(X):
-    found = [LandmarkSelector(5, n_draws=n, random_state=1).fit(X).log_prob_ for n in (1, 50, 2000)]
+    drawn = LandmarkSelector(5, transformer="pca", random_state=1)
+    found = [clone(drawn).set_params(n_draws=n).fit(X).log_prob_ for n in (1, 50, 2000)]
     assert found[0] < found[1] < found[2]
 
 
@@ -201,10 +211,14 @@ def test_in_a_pipeline(X):
 
 
 def test_random_state(X):
-    same = [LandmarkSelector(4, random_state=7).fit(X).indices_ for _ in range(2)]
+    same = [
+        LandmarkSelector(4, transformer="pca", random_state=7).fit(X).indices_ for _ in range(2)
+    ]
     assert_array_equal(*same)
     state = np.random.RandomState(7)
-    moving = [LandmarkSelector(4, random_state=state).fit(X).indices_ for _ in range(3)]
+    moving = [
+        LandmarkSelector(4, transformer="pca", random_state=state).fit(X).indices_ for _ in range(3)
+    ]
     assert_array_equal(moving[0], same[0])
     assert any((indices != moving[0]).any() for indices in moving)
 

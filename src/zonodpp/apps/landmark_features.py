@@ -22,6 +22,7 @@ Bits = NDArray[np.uint64]
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 _NARROW = 2000  # features up to which their covariance matrix is formed
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
+_GUARD = 0.01  # added to the relative variance, by which weights are divided
 _SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
 
@@ -191,7 +192,7 @@ def kernel_features(
     kernel: Callable[[Matrix, Matrix], Floats],
     rng: np.random.Generator,
 ) -> Features:
-    """Return the m leading eigenfunctions of a kernel, at most as many as it has.
+    """Return the m leading eigenfunctions of a kernel.
 
     Rows must be distinct. Beyond `SUBSET` rows the eigenfunctions are those of a random subset,
     extended to all rows.
@@ -209,6 +210,11 @@ def kernel_features(
     )
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = int(np.sum(values > 8 * size * np.finfo(float).eps * values[0]))
+    if kept < m:
+        raise ValueError(
+            f"n_landmarks={m} but the kernel has numerical rank {kept} on these rows; pass fewer "
+            "landmarks, or a narrower kernel (a larger gamma)"
+        )
     back = root[:, None] * vectors[:, :kept] / np.sqrt(values[:kept])
     features, left_out = np.empty((n, kept)), np.empty(n)
     step = max(64, CHUNK // size)
@@ -219,3 +225,11 @@ def kernel_features(
         left_out[span] = np.diagonal(kernel(rows, rows))
     left_out -= np.einsum("ij,ij->i", features, features)
     return Features(features, np.maximum(left_out, 0.0))
+
+
+def outlyingness(features: Features, weights: Floats) -> Floats:
+    """Return what features leave out of each row, relative to the mean, kept away from zero."""
+    mean = float(np.average(features.left_out, weights=weights))
+    if mean <= np.finfo(float).tiny:
+        return np.ones(len(weights))
+    return np.asarray(features.left_out / mean + _GUARD)

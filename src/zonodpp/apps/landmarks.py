@@ -1,23 +1,22 @@
-"""`LandmarkSelector`: diverse rows of a data set as a scikit-learn estimator."""
+"""`LandmarkSelector`: rows that stand for a data set, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
 from typing import Self
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.manifold import Isomap
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    has_fit_parameter,
     validate_data,
 )
 
@@ -27,9 +26,12 @@ from zonodpp.apps.landmark_features import (
     Moments,
     kernel_features,
     merge,
+    outlyingness,
     principal_directions,
     simplex_features,
 )
+from zonodpp.apps.landmark_search import DistinctRows, random_pivots, search_rows
+from zonodpp.apps.landmark_transformers import coordinates, transformer_of
 from zonodpp.arguments import as_count, as_positive, one_of
 from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
@@ -37,14 +39,15 @@ from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
 
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
-_GUARD = 0.01  # added to the relative variance, by which weights are divided
+_PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
 
 
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Pick rows that differ from each other, and use them as landmarks of a kernel.
+    """Pick rows that stand for all rows, and use them as landmarks of a kernel.
 
-    The rows are a draw from a projection DPP: ``fit`` gives row i features f_i, as many as there
-    are landmarks, and picks B with probability proportional to ``det(f_B)**2 * prod(q_B)``.
+    By default ``fit`` searches for the rows with the least Nystroem error: greedily, then by
+    exchanges. On request the rows are random instead, with an exact law: a draw from a projection
+    DPP (``transformer``), or the pivots of randomly pivoted Cholesky.
     ``transform`` maps rows to their similarities with the landmarks, normalised as in
     `sklearn.kernel_approximation.Nystroem`, so that inner products approximate the kernel.
 
@@ -52,31 +55,35 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ----------
     n_landmarks : int, default 10
         How many rows to pick. Should X have fewer distinct rows, all of them, with a warning.
-    transformer : str or scikit-learn transformer, default "pca"
-        Where features come from. ``"pca"``: a constant and the leading ``n_landmarks - 1``
-        principal coordinates, so that the determinant is proportional to the volume of the
-        simplex with the landmarks as corners. ``"kernel"``: the leading eigenfunctions of
-        ``kernel``; the choice for Nystroem approximations. ``"isomap"`` and any transformer: the
-        same simplex in the coordinates that it gives. ``"precomputed"``: X itself, with
-        ``n_landmarks`` columns. Where there are too few coordinates for "pca", "isomap" or a
-        transformer, the eigenfunctions of the kernel ``exp(-distance / spread)`` of the
-        coordinates are taken.
+    transformer : str, scikit-learn transformer or None, default None
+        None: search. Otherwise the rows are a draw from a projection DPP: row i gets features f_i,
+        as many as there are landmarks, and B has probability proportional to
+        ``det(f_B)**2 * prod(q_B)``. ``"pca"``, the paper's choice: a constant and the leading
+        ``n_landmarks - 1`` principal coordinates, so that the determinant is proportional to the
+        volume of the simplex with the landmarks as corners. ``"kernel"``: the leading
+        eigenfunctions of ``kernel``. ``"isomap"`` and any transformer: the same simplex in the
+        coordinates that it gives. ``"precomputed"``: X itself, with ``n_landmarks`` columns.
+        Where there are too few coordinates for "pca", "isomap" or a transformer, the
+        eigenfunctions of the kernel ``exp(-distance / spread)`` of the coordinates are taken.
     kernel : str or callable, default "rbf"
-        The kernel of ``transform``: a name that `sklearn.metrics.pairwise.pairwise_kernels`
-        knows, or a function of two rows.
+        The kernel to approximate: a name that `sklearn.metrics.pairwise.pairwise_kernels` knows,
+        or a function of two rows.
     gamma : float, "scale" or None, default "scale"
         Of the kernel. "scale" is ``1 / (n_features * X.var())`` as in `sklearn.svm.SVC`; None
         leaves it to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
-        Divide the weight q_i of a row by the squared length that its features leave out (plus a
-        hundredth of the mean): D-optimal design if that part is noise. False: all rows weigh the
-        same.
+        Of DPP draws: divide the weight q_i of a row by the squared length that its features leave
+        out (plus a hundredth of the mean): D-optimal design if that part is noise. False: all rows
+        weigh the same.
     n_draws : int, default 1
-        Number of draws, of which the most probable one is kept.
-    method : {"auto", "exact", "zonotope", "exchange"}
-        How to draw, as in `zonodpp.sample`.
+        Number of searches or draws, of which the best is kept: that of least error or, of DPP
+        draws, of highest probability.
+    method : {"auto", "search", "rp-cholesky", "exact", "zonotope", "exchange"}
+        ``"auto"``: search, or with a ``transformer`` the best way to draw. ``"rp-cholesky"``: the
+        pivots of `zonodpp.features.rp_cholesky`. The others are ways to draw, as in
+        `zonodpp.sample`; ``transformer`` is then "pca" if not given.
     random_state : int, RandomState or None
         As in scikit-learn.
 
@@ -87,7 +94,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     landmarks_ : (n_landmarks, n_features) array or sparse matrix
         Those rows, in lexicographic order.
     log_prob_ : float
-        Log probability of this choice among all sets of distinct rows.
+        Of DPP draws: log probability of this choice among all sets of distinct rows.
     gamma_ : float or None
         The gamma in use.
     normalization_ : (n_landmarks, n_landmarks) array
@@ -113,7 +120,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self,
         n_landmarks: int = 10,
         *,
-        transformer: str | BaseEstimator = "pca",
+        transformer: str | BaseEstimator | None = None,
         kernel: str | Callable[..., float] = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, object] | None = None,
@@ -142,7 +149,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         y : ignored
         sample_weight : (n_samples,) array_like, optional
             A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
-            enter the features and the probabilities.
+            enter the error, the features and the probabilities.
 
         Examples
         --------
@@ -153,14 +160,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         m = as_count(self.n_landmarks, "n_landmarks", 1)
         n_draws = as_count(self.n_draws, "n_draws", 1)
-        one_of(self.method, "method", ("auto", *METHODS))
-        if isinstance(self.transformer, str):
-            one_of(self.transformer, "transformer", _TRANSFORMERS)
-        elif not hasattr(self.transformer, "fit_transform"):
-            raise TypeError(
-                f"transformer must be one of {', '.join(map(repr, _TRANSFORMERS))} or have "
-                f"fit_transform, got {self.transformer!r}"
-            )
+        method = self._method()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
@@ -175,21 +175,42 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             m = len(rows)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
-        features = self._features(X, weights, rows, merged, m, rng)
-        found = features.values.shape[1]
-        if found < m:
-            raise ValueError(
-                f"n_landmarks={m} but the kernel has numerical rank {found} on these rows; pass "
-                "fewer landmarks, or a narrower kernel (a larger gamma)"
-            )
-        left_out = float(np.average(features.left_out, weights=merged))
-        if self.downweight_outliers and left_out > np.finfo(float).tiny:
-            merged = merged / (features.left_out / left_out + _GUARD)
-        target = ProjectionDPP.from_features(features.values, weights=merged)
-        chosen = sample(target, n_draws, method=self.method, rng=rng, progress=False).best()
-        self.log_prob_ = float(target.log_prob(chosen))
-        self._keep(X, rows[chosen])
+        moments = Moments.of(X, weights)
+        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
+        if method in _PICKERS:
+            pick = partial(_PICKERS[method], DistinctRows(X, rows, merged), m, self._kernel, rng)
+            indices, _ = min((pick() for _ in range(n_draws)), key=itemgetter(1))
+            others = rng.permutation(np.setdiff1d(rows, indices))  # for a kernel that is used up
+            indices = np.append(indices, others[: m - len(indices)])
+        else:
+            features = self._features(X, weights, moments, rows, merged, m, rng)
+            if self.downweight_outliers:
+                merged = merged / outlyingness(features, merged)
+            target = ProjectionDPP.from_features(features.values, weights=merged)
+            chosen = sample(target, n_draws, method=method, rng=rng, progress=False).best()
+            self.log_prob_ = float(target.log_prob(chosen))
+            indices = rows[chosen]
+        self._keep(X, indices)
         return self
+
+    def _method(self) -> str:
+        """Return the method that "auto" stands for, after the checks of the settings."""
+        method = one_of(self.method, "method", ("auto", *_PICKERS, *METHODS))
+        if self.transformer is None:
+            return "search" if method == "auto" else method
+        if method in _PICKERS:
+            raise ValueError(
+                f"method={method!r} takes no transformer: leave it out, or pass method='auto' for "
+                "a DPP draw"
+            )
+        if isinstance(self.transformer, str):
+            one_of(self.transformer, "transformer", _TRANSFORMERS)
+        elif not hasattr(self.transformer, "fit_transform"):
+            raise TypeError(
+                f"transformer must be one of {', '.join(map(repr, _TRANSFORMERS))} or have "
+                f"fit_transform, got {self.transformer!r}"
+            )
+        return method
 
     def _keep(self, X: Matrix, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
@@ -235,14 +256,13 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self,
         X: Matrix,
         weights: Floats,
+        moments: Moments,
         rows: Integers,
         merged: Floats,
         m: int,
         rng: np.random.Generator,
     ) -> Features:
-        """Give each distinct row m features, or as many as its kernel has."""
-        moments = Moments.of(X, weights)
-        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
+        """Give each distinct row m features."""
         if self.transformer == "precomputed":
             if X.shape[1] != m:
                 raise ValueError(
@@ -253,8 +273,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return Features(to_dense(X[rows]), np.zeros(len(rows)))
         if self.transformer == "kernel":
             return kernel_features(X[rows], merged, m, self._kernel, rng)
-        if self.transformer != "pca":
-            X = self._coordinates(X, weights, m)
+        if self.transformer not in (None, "pca"):
+            self.transformer_ = transformer_of(self.transformer, X.shape[0], m)
+            X = coordinates(self.transformer_, X, weights)
             moments = Moments.of(X, weights)
         directions = principal_directions(X, weights, m - 1, moments)
         if len(directions.spread) == m - 1:
@@ -264,23 +285,6 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return kernel_features(
             X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
         )
-
-    def _coordinates(self, X: Matrix, weights: Floats, m: int) -> Matrix:
-        """Return the coordinates of the rows that the transformer computes."""
-        if self.transformer == "isomap":
-            neighbours = min(5, X.shape[0] - 1)
-            self.transformer_ = Isomap(n_neighbors=neighbours, n_components=max(1, m - 1))
-        else:
-            self.transformer_ = clone(self.transformer)
-        weighted = has_fit_parameter(self.transformer_, "sample_weight")
-        Z = self.transformer_.fit_transform(X, **({"sample_weight": weights} if weighted else {}))
-        Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
-        if Z.ndim != 2 or Z.shape[0] != X.shape[0] or not Z.shape[1]:
-            raise ValueError(
-                f"the transformer must give one row of coordinates for each of the {X.shape[0]} "
-                f"rows, got an array of shape {Z.shape}"
-            )
-        return Z
 
     def _find_gamma(self, d: int, variance: float) -> float | None:
         if isinstance(self.gamma, str):

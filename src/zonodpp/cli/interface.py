@@ -135,12 +135,14 @@ class LandmarksOptions(Input):
     """
 
     n_landmarks: int = option("-k --number N", "How many.", default=10)
-    transformer: Literal["pca", "kernel", "isomap", "precomputed"] = option(
-        "--transformer", "Where directions come from; precomputed takes K columns.", default="pca"
+    transformer: Literal["pca", "kernel", "isomap", "precomputed"] | None = option(
+        "--transformer", "Draw from the DPP of such features; precomputed takes K columns."
     )
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the rows, not negative.")
-    n_draws: int = option("-n --draws N", "Keep the best draw of N.", default=1)
-    method: Method = METHOD
+    n_draws: int = option("-n --draws N", "Keep the best search or draw of N.", default=1)
+    method: Literal["auto", "search", "rp-cholesky", "exact", "zonotope", "exchange"] = option(
+        "--method", "How to pick. auto: search, or a draw with --transformer.", default="auto"
+    )
     seed: int = SEED
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import numpy as np
 
-from zonodpp._types import Floats, MatrixLike, SeedLike
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import spawn
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, finite_rows, kernel_function
@@ -55,7 +57,33 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    return partial_factor(_kernel_columns(X, kernel, gamma), rank, tol, np.argmax)
+    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol).G
+
+
+@overload
+def rp_cholesky(
+    X: MatrixLike,
+    rank: int,
+    *,
+    kernel: KernelLike = ...,
+    gamma: float | None = ...,
+    tol: float = ...,
+    return_pivots: Literal[False] = ...,
+    rng: SeedLike = ...,
+) -> Floats: ...
+
+
+@overload
+def rp_cholesky(
+    X: MatrixLike,
+    rank: int,
+    *,
+    kernel: KernelLike = ...,
+    gamma: float | None = ...,
+    tol: float = ...,
+    return_pivots: Literal[True],
+    rng: SeedLike = ...,
+) -> tuple[Floats, Integers]: ...
 
 
 def rp_cholesky(
@@ -65,18 +93,22 @@ def rp_cholesky(
     kernel: KernelLike = "rbf",
     gamma: float | None = None,
     tol: float = 1e-10,
+    return_pivots: bool = False,
     rng: SeedLike = None,
-) -> Floats:
+) -> Floats | tuple[Floats, Integers]:
     """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to what is left.
 
-    Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2023): as cheap as
-    `pivoted_cholesky`, close to the best approximation of that rank on average, and not led
-    astray by outliers.
+    Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2023): close to the best
+    approximation of that rank on average, and not led astray by outliers. Pivots are drawn many at
+    a time (accelerated: Epperly, Tropp and Webber, 2024), with the law of one after the other, so
+    that the time is spent in matrix products.
 
     Parameters
     ----------
     X, rank, kernel, gamma, tol
         As in `pivoted_cholesky`.
+    return_pivots : bool, default False
+        Return ``(Phi, pivots)``, the items at which the approximation is exact, in their order.
     rng : seed or Generator, optional
         For the pivots.
 
@@ -85,23 +117,22 @@ def rp_cholesky(
     >>> import numpy as np
     >>> from zonodpp.features import rp_cholesky, similarity
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> Phi = rp_cholesky(X, 40, rng=0)
+    >>> Phi, pivots = rp_cholesky(X, 40, return_pivots=True, rng=0)
     >>> bool(np.abs(Phi @ Phi.T - similarity(X)).max() < 0.05)
+    True
+    >>> bool(np.allclose(Phi @ Phi[pivots].T, similarity(X, X[pivots])))
     True
     """
     [generator] = spawn(rng, purpose="features")
-
-    def draw(left: Floats) -> int:
-        return int(generator.choice(left.size, p=left / left.sum()))
-
-    return partial_factor(_kernel_columns(X, kernel, gamma), rank, tol, draw)
+    found = partial_factor(kernel_columns(X, kernel, gamma), rank, tol, generator)
+    return (found.G, found.pivots) if return_pivots else found.G
 
 
-def _kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
+def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
     """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
         K, precision = as_kernel(X)
-        return KernelColumns(np.diagonal(K), lambda j: K[:, j], precision)
+        return KernelColumns(np.diagonal(K), lambda items: K[items].T, precision)
     rows = finite_rows(X)
     block = kernel_function(rows, kernel, gamma)
     n = rows.shape[0]
@@ -112,4 +143,4 @@ def _kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> K
         if values.dtype == np.float32:
             precision = float(np.finfo(np.float32).eps)
         diagonal[start : start + _DIAGONAL_BLOCK] = np.diagonal(values)
-    return KernelColumns(diagonal, lambda j: block(rows, rows[j : j + 1])[:, 0], precision)
+    return KernelColumns(diagonal, lambda items: block(rows, rows[items]), precision)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.linalg import lapack
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count
 from zonodpp.linalg.kernel import NotPositiveError
 
 _EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
+_PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
 
 
 def pivoted_factor(L: Floats, eps: float) -> Floats:
@@ -25,23 +27,32 @@ def pivoted_factor(L: Floats, eps: float) -> Floats:
 
 
 class KernelColumns(NamedTuple):
-    """A kernel as a factorisation reads it: its diagonal, and one column at a time."""
+    """A kernel as a factorisation reads it: its diagonal, and some columns at a time."""
 
     diagonal: Floats
-    column: Callable[[int], Floats]
+    columns: Callable[[Integers], Floats]
     precision: float  # of its entries
 
 
+class PartialFactor(NamedTuple):
+    """G with G G' close to a kernel, and the items at which the two agree, one for each column."""
+
+    G: Floats
+    pivots: Integers
+
+
 def partial_factor(
-    kernel: KernelColumns, rank: int | None, tol: float, choose: Callable[[Floats], SupportsIndex]
-) -> Floats:
+    kernel: KernelColumns, rank: int | None, tol: float, rng: np.random.Generator | None = None
+) -> PartialFactor:
     """Return G of at most ``rank`` columns with G G' close to the kernel.
 
-    ``choose`` picks each pivot from what the columns so far leave of the diagonal: its largest
-    entry is the greedy rule, a draw in proportion to it gives randomly pivoted Cholesky. It stops
-    when the trace of what is left is ``tol`` times the trace of the kernel. It computes with the
-    kernel that has ones on the diagonal, so that entries from 1e-300 to 1e300 and items of very
-    different size do no harm.
+    Each pivot is the largest entry of what the columns so far leave of the diagonal or, with
+    ``rng``, a draw in proportion to it. Draws are made by accelerated randomly pivoted Cholesky
+    (Epperly, Tropp and Webber, 2024): many pivots are proposed at a time, and each is accepted with
+    the share of its entry that those accepted before it leave, so that the law is that of one draw
+    after the other. It stops when the trace of what is left is ``tol`` times the trace of the
+    kernel. It computes with the kernel that has ones on the diagonal, so that entries from 1e-300
+    to 1e300 and items of very different size do no harm.
     """
     n = kernel.diagonal.size
     rank = n if rank is None else min(as_count(rank, "rank", 1), n)
@@ -56,25 +67,55 @@ def partial_factor(
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
     noise = 16 * kernel.precision * np.sqrt(n)
     F = np.empty((min(rank, 64), n))
+    pivots = np.empty(rank, dtype=np.int64)
     t = 0
     while t < rank and share.any():
         top = root[share > 0].max()
         left = share * (np.minimum(root, top) / top) ** 2
         if tol > 0 and left.sum() * (top / largest) ** 2 <= tol * trace:
             break
-        j = int(choose(left))
-        if t == len(F):
-            F = np.vstack([F, np.empty((min(t, rank - t), n))])
-        F[t] = kernel.column(j) / safe / safe[j] - F[:t, j] @ F[:t]
-        F[t] /= np.sqrt(share[j])
-        F[t, share == 0] = 0.0
-        share -= F[t] ** 2
+        proposed = np.array([np.argmax(left)])
+        if rng is not None:
+            proposed = rng.choice(n, min(_PROPOSALS, rank - t), p=left / left.sum())
+        block = (kernel.columns(proposed) / safe[:, None] / safe[proposed]).T
+        block -= F[:t, proposed].T @ F[:t]
+        chosen, lower = _accept(block[:, proposed], share[proposed], rank - t, noise, rng)
+        pivots[t : t + len(chosen)] = proposed[chosen]
+        if t + len(chosen) > len(F):
+            F = np.vstack([F, np.empty((min(max(t, _PROPOSALS), rank - t), n))])
+        rows = F[t : t + len(chosen)]
+        rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
+        rows[:, share == 0] = 0.0
+        share -= np.einsum("ij,ij->j", rows, rows)
         if share.min() < -max(1e-8, 100 * noise):
             raise _not_positive(kernel)
-        share[j] = 0.0
+        share[proposed[chosen]] = 0.0
         share[share <= noise] = 0.0
-        t += 1
-    return np.ascontiguousarray((F[:t] * root).T)
+        t += len(chosen)
+    return PartialFactor(np.ascontiguousarray((F[:t] * root).T), pivots[:t])
+
+
+def _accept(
+    block: Floats, before: Floats, most: int, noise: float, rng: np.random.Generator | None
+) -> tuple[list[int], Floats]:
+    """Accept proposed pivots by what is left of their entries; return the Cholesky factor too.
+
+    ``block`` is what is left of the kernel between the proposals, ``before`` its diagonal as it
+    was when they were drawn. The first proposal is always accepted.
+    """
+    left, columns = before.copy(), np.zeros((len(before), min(len(before), most)))
+    chosen: list[int] = []
+    bars = before * (0.0 if rng is None else rng.uniform(size=len(before)))
+    for i in range(len(before)):
+        if len(chosen) == most:
+            break
+        if left[i] > max(bars[i], noise if chosen else 0.0):
+            t = len(chosen)
+            columns[:, t] = (block[:, i] - columns[:, :t] @ columns[i, :t]) / np.sqrt(left[i])
+            columns[i, t] = np.sqrt(left[i])
+            left -= columns[:, t] ** 2
+            chosen.append(i)
+    return chosen, columns[chosen, : len(chosen)]
 
 
 def _not_positive(kernel: KernelColumns) -> ValueError:
@@ -84,5 +125,5 @@ def _not_positive(kernel: KernelColumns) -> ValueError:
             "the kernel is not positive semidefinite: an entry is larger than the diagonal allows; "
             "zonodpp.features.check_psd(K) tells its smallest eigenvalue, nearest_psd(K) repairs it"
         )
-    K = np.column_stack([kernel.column(j) for j in range(n)])
+    K = kernel.columns(np.arange(n))
     return NotPositiveError("K", float(np.linalg.eigvalsh(K / 2 + K.T / 2)[0]))

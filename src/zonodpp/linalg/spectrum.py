@@ -119,8 +119,8 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
 def _graded_factor(L: Floats, eps: float) -> Floats:
     """Return the Cholesky factor with largest pivots first: its columns are graded as L is."""
     try:
-        kernel = KernelColumns(np.diagonal(L), lambda j: L[j], eps)
-        return partial_factor(kernel, None, 0.0, np.argmax)
+        kernel = KernelColumns(np.diagonal(L), lambda items: L[items].T, eps)
+        return partial_factor(kernel, None, 0.0).G
     except ValueError:  # an entry is larger than the diagonal allows: eigenvalues tell by how much
         return np.zeros((len(L), 1))
 
