@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,20 +17,35 @@ from zonodpp.linalg.products import accurate_product
 from zonodpp.linalg.qr import triangle
 from zonodpp.streams.sources import Batch
 
-BLOCK = 2**16  # entries worked on at a time: half a MiB, which stays in the cache
+# Entries of the blocks that a batch is worked on in: a block as float64 (256 KiB) and its product
+# with a small matrix fit into the second-level cache together. Blocks twice as large took twice
+# the time for products with 16 x 16 matrices.
+BLOCK = 2**15
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a batch as the law sees them, valid until the next block is made."""
+
+    rows: Floats
+    weights: Floats | None
+    total: float  # the sum of what was stored
+
+    def scaled(self) -> Floats:
+        """Return the rows times the roots of their weights."""
+        return self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
 
 
 @dataclass(frozen=True)
 class View:
-    """Rows as the law sees them: centred and along principal directions, times root weights."""
+    """How the law sees rows: as they are, or centred and along principal directions."""
 
     mean: Floats | None = None
     directions: Floats | None = None  # (d, r)
     weighted: bool = True
     accurate: bool = False  # whether products need more digits than float64 has
 
-    def blocks(self, number: int, batch: Batch) -> Iterator[tuple[Floats, float]]:
-        """Yield rows of a batch as float64, a block at a time, with the sum of what was stored.
+    def blocks(self, number: int, batch: Batch) -> Iterator[Block]:
+        """Yield a batch as float64, a block at a time, and one block if it has no rows.
 
         Entries that are not finite are refused.
         """
@@ -37,34 +53,40 @@ class View:
             raise ValueError(f"batch {number} must be a table of rows, got {batch.rows.shape}")
         m, d = batch.rows.shape
         step = max(d, BLOCK // max(1, d), 1)
-        for start in range(0, m, step):
-            rows = np.asarray(batch.rows[start : start + step], dtype=np.float64)
-            total = self._sum(rows, number, start, "an entry that is NaN or infinite")
-            if self.mean is not None:
-                rows = rows - self.mean
-            if self.directions is not None and self.accurate:
-                product, error = accurate_product(self.directions.T, rows.T)
-                rows = np.where(np.abs(product) > error, product, 0.0).T
-            elif self.directions is not None:
-                rows = rows @ self.directions
+        room = np.empty((min(m, step), d))  # one for all blocks: new memory costs more than sums
+        for start in range(0, max(1, m), step):
+            rows = room[: min(step, m - start)]
+            rows[:] = batch.rows[start : start + step]
+            total = _sum(rows, number, start, "an entry that is NaN or infinite")
+            weights = None
             if batch.weights is not None and self.weighted:
                 weights = np.asarray(batch.weights[start : start + step], dtype=np.float64)
                 wrong = np.where(weights >= 0, 0.0, np.nan)
                 problem = "a weight that is negative or not finite"
-                total += self._sum(weights + wrong, number, start, problem)
-                rows = rows * np.sqrt(weights)[:, None]
-            yield rows, total
+                total += _sum(weights + wrong, number, start, problem)
+            yield Block(*self.seen(rows, weights), total)
 
-    @staticmethod
-    def _sum(values: Floats, number: int, start: int, problem: str) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = float(values.sum())
-        if not np.isfinite(total):
-            bad = ~np.isfinite(values)
-            if bad.any():
-                row = start + int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
-                raise ValueError(f"row {row} of batch {number} has {problem}")
-        return total
+    def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
+        """Return rows and weights as the law sees them; the rows may be overwritten."""
+        if self.mean is not None:
+            rows -= self.mean
+        if self.directions is not None and self.accurate:
+            product, error = accurate_product(self.directions.T, rows.T)
+            rows = np.where(np.abs(product) > error, product, 0.0).T
+        elif self.directions is not None:
+            rows = rows @ self.directions
+        return rows, weights
+
+
+def _sum(values: Floats, number: int, start: int, problem: str) -> float:
+    """Return the sum of entries, or refuse a row that has one which is not finite."""
+    total = float(values.sum())
+    if not np.isfinite(total):
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = start + int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+            raise ValueError(f"row {row} of batch {number} has {problem}")
+    return total
 
 
 class Check(NamedTuple):
@@ -80,11 +102,11 @@ class Check(NamedTuple):
 
 
 class RowMoments(NamedTuple):
-    """Of rows: their number, their mean, and their scatter about the mean."""
+    """Of rows: their weight in all, their mean, and their scatter about the mean."""
 
     check: Check
     first: int  # the number of the first batch
-    total: int
+    weight: float
     mean: Floats
     scatter: Floats
 
@@ -97,22 +119,27 @@ class TakeMoments:
     centred: bool
 
     def __call__(self, number: int, batch: Batch) -> RowMoments:
-        """Return the moments of one batch."""
-        result: RowMoments | None = None
-        for rows, total in self.view.blocks(number, batch):
-            mean = rows.mean(axis=0) if self.centred else np.zeros(rows.shape[1])
-            rest = rows - mean if self.centred else rows
-            with np.errstate(over="ignore"):
-                scatter = rest.T @ rest
-            check = Check(np.array([len(rows)]), np.array([total]))
-            found = RowMoments(check, number, len(rows), mean, scatter)
-            result = found if result is None else merge_moments(result, found)
-        if result is None:
-            d = batch.rows.shape[1]
-            check = Check(np.zeros(1, np.int64), np.zeros(1))
-            return RowMoments(check, number, 0, np.zeros(d), np.zeros((d, d)))
-        check = Check(np.array([result.total]), np.array([result.check.sums.sum()]))
-        return result._replace(check=check)
+        """Return the moments of one batch, by way of those about the mean of its first block."""
+        blocks = self.view.blocks(number, batch)
+        first = next(blocks)
+        d = first.rows.shape[1]
+        shift = first.rows.sum(axis=0) / max(1, len(first.rows)) if self.centred else np.zeros(d)
+        count, weight, stored = 0, 0.0, 0.0
+        sums, scatter = np.zeros(d), np.zeros((d, d))
+        for block in chain([first], blocks):
+            count += len(block.rows)
+            stored += block.total
+            weight += len(block.rows) if block.weights is None else float(block.weights.sum())
+            if self.centred:
+                block = block._replace(rows=block.rows - shift)
+                each = np.ones(len(block.rows)) if block.weights is None else block.weights
+                sums += each @ block.rows
+            rows = block.scaled()
+            scatter += rows.T @ rows
+        apart = sums / (weight or 1.0)
+        check = Check(np.array([count]), np.array([stored]))
+        scatter -= weight * np.outer(apart, apart)
+        return RowMoments(check, number, weight, shift + apart, scatter)
 
 
 def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
@@ -122,49 +149,27 @@ def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
             f"batch {a.first} has {a.mean.size} columns and batch {b.first} has {b.mean.size}; "
             "all batches must have the same"
         )
-    count = a.total + b.total
+    weight = a.weight + b.weight
     apart = b.mean - a.mean
-    share = b.total / count if count else 0.0
-    scatter = a.scatter + b.scatter + a.total * share * np.outer(apart, apart)
-    mean = a.mean + share * apart
-    return RowMoments(a.check.merge(b.check), a.first, count, mean, scatter)
-
-
-class Triangle(NamedTuple):
-    """R of the QR factorisation of rows minus their mean."""
-
-    total: int
-    mean: Floats
-    R: Floats
+    share = b.weight / (weight or 1.0)
+    scatter = a.scatter + b.scatter + a.weight * share * np.outer(apart, apart)
+    return RowMoments(a.check.merge(b.check), a.first, weight, a.mean + share * apart, scatter)
 
 
 @dataclass(frozen=True)
 class TakeTriangle:
-    """The first pass again, by QR, where the scatter would lose too many digits."""
+    """R of the QR factorisation of all rows, where their scatter would lose too many digits."""
 
     view: View
-    centred: bool
 
-    def __call__(self, number: int, batch: Batch) -> Triangle:
+    def __call__(self, number: int, batch: Batch) -> Floats:
         """Return the triangle of one batch."""
-        result: Triangle | None = None
-        for rows, _ in self.view.blocks(number, batch):
-            mean = rows.mean(axis=0) if self.centred else np.zeros(rows.shape[1])
-            found = Triangle(len(rows), mean, triangle([rows - mean]))
-            result = found if result is None else merge_triangles(result, found)
-        if result is None:
-            d = batch.rows.shape[1]
-            return Triangle(0, np.zeros(d), np.zeros((0, d)))
-        return result
+        return triangle(block.scaled() for block in self.view.blocks(number, batch))
 
 
-def merge_triangles(a: Triangle, b: Triangle) -> Triangle:
-    """Factorise both together, with one row more for the distance between the means."""
-    count = a.total + b.total
-    share = b.total / count if count else 0.0
-    apart = b.mean - a.mean
-    rows = np.vstack([a.R, b.R, np.sqrt(a.total * share) * apart])
-    return Triangle(count, a.mean + share * apart, triangle([rows]))
+def merge_triangles(a: Floats, b: Floats) -> Floats:
+    """Factorise both together."""
+    return triangle([a, b])
 
 
 class Proposals(NamedTuple):
@@ -203,23 +208,25 @@ class Propose:
     def __call__(self, number: int, batch: Batch) -> Proposals:
         """Return the proposals from one batch."""
         r = len(self.W)
-        leverages = np.zeros(len(batch.rows))
-        total, start = 0.0, 0
-        for rows, stored in self.view.blocks(number, batch):
-            white = rows @ self.W.T
-            leverages[start : start + len(rows)] = np.einsum("ij,ij->i", white, white)
-            total += stored
-            start += len(rows)
+        W = np.ascontiguousarray(self.W.T)
+        leverages, white = np.zeros(len(batch.rows)), np.empty((0, r))
+        stored, stop = 0.0, 0
+        for block in self.view.blocks(number, batch):
+            rows = block.scaled()
+            start, stop = stop, stop + len(rows)
+            white = white if len(white) >= len(rows) else np.empty((len(rows), r))
+            here = np.matmul(rows, W, out=white[: len(rows)])
+            np.einsum("ij,ij->i", here, here, out=leverages[start:stop])
+            stored += block.total
         bounds = np.cumsum(leverages)
-        leverage = float(bounds[-1]) if start else 0.0
+        leverage = float(bounds[-1]) if stop else 0.0
         rng = np.random.default_rng([self.seed, number])
         count = int(rng.poisson(self.mean * leverage / r))
         places = rng.random(count) * leverage
         items = np.searchsorted(bounds, places, side="right")  # passes over leverages of zero
         items = np.minimum(items, np.searchsorted(bounds, leverage))
         weights = None if batch.weights is None else np.asarray(batch.weights)[items]
-        picked = Batch(batch.rows[items], weights)
-        blocks = [rows @ self.W.T for rows, _ in self.view.blocks(number, picked)]
-        check = Check(np.array([start]), np.array([total]))
-        whitened = np.concatenate([np.zeros((0, r)), *blocks])
+        picked = self.view.blocks(number, Batch(batch.rows[items], weights))
+        whitened = np.concatenate([block.scaled() @ W for block in picked])
+        check = Check(np.array([stop]), np.array([stored]))
         return Proposals(check, np.full(count, number), items, whitened, leverage)

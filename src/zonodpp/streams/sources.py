@@ -80,8 +80,8 @@ def _merge_pairs(results: list[Result], merge: Merge[Result]) -> Result | None:
 
 
 def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
-    """Do a task on a worker."""
-    with one_thread():
+    """Do a task on a worker; what overflows there is dealt with later."""
+    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         return task(number, batch)
 
 
@@ -164,7 +164,8 @@ class _FileSlice:
     weights: NDArray[Any] | None
 
     def __call__(self) -> Batch:
-        return Batch(np.memmap(self.path, self.dtype, "r", self.offset, self.shape), self.weights)
+        rows = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+        return Batch(np.asarray(rows), self.weights)
 
 
 @dataclass(frozen=True)

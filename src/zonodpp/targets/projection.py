@@ -99,7 +99,8 @@ class ProjectionDPP(VolumeSampling):
             if jitter is not None:
                 raise ValueError("jitter= needs the rows in memory; pass rank= instead")
             streams = import_module("zonodpp.targets.streamed")  # loaded for streams alone
-            target: ProjectionDPP = streams.StreamedDPP(streamed[0], rank=rank, ids=streamed[1])
+            view = None if rank is None else streams.principal_view(streamed[0], rank)
+            target: ProjectionDPP = streams.StreamedDPP(streamed[0], view, streamed[1])
             return target
         matrix = as_matrix(X, "X")
         if rank is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_count
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
+from zonodpp.linalg.qr import numerical_rank
 from zonodpp.streams.passes import (
     Check,
     Proposals,
@@ -18,7 +19,6 @@ from zonodpp.streams.passes import (
     RowMoments,
     TakeMoments,
     TakeTriangle,
-    Triangle,
     View,
     merge_moments,
     merge_triangles,
@@ -27,6 +27,7 @@ from zonodpp.streams.sources import RowSource
 from zonodpp.targets.projection import ProjectionDPP
 
 SAME = 1e-9  # relative difference that two sums of the same numbers may have
+SAFE = 1e-6  # relative size of eigenvalues of a scatter matrix that are known to ten digits
 
 
 class StreamedDPP(ProjectionDPP):
@@ -64,22 +65,22 @@ class StreamedDPP(ProjectionDPP):
     _check: Check
 
     def __init__(
-        self, source: RowSource, *, rank: int | None = None, ids: RowSource | None = None
+        self, source: RowSource, view: View | None = None, ids: RowSource | None = None
     ) -> None:
-        view = View() if rank is None else _principal_view(source, rank)
-        moments = _take_moments(source, view, centred=False)
-        if moments.total < moments.mean.size:
+        view = View() if view is None else view
+        moments = take_moments(source, view, centred=False)
+        n, d = int(moments.check.counts.sum()), moments.mean.size
+        if n < d:
             raise ValueError(
-                f"there are {moments.total} rows with {moments.mean.size} features: a draw of "
-                f"{moments.mean.size} out of {moments.total} items is impossible; pass rank=r for "
-                f"r < {moments.total} items a draw"
+                f"there are {n} rows with {d} features: a draw of {d} out of {n} items is "
+                f"impossible; pass rank=r for r < {n} items a draw"
             )
         gram = from_gram(moments.scatter)
         if gram is None:
-            view, gram = _whiten_accurately(source, view, moments)
+            view, gram = _whiten_accurately(source, view, d)
         self.__dict__.update(
             source=source,
-            n=moments.total,
+            n=n,
             r=len(gram.W),
             power=2.0,
             labels=None,
@@ -119,8 +120,8 @@ class StreamedDPP(ProjectionDPP):
         """Fetch rows by number, and whiten them."""
         distinct, places = np.unique(items, return_inverse=True)
         batch = self.source.take(distinct, self._starts)
-        rows = np.concatenate([rows for rows, _ in self._view.blocks(0, batch)])
-        return np.asarray((rows @ self._gram.W.T)[places.ravel()])
+        blocks = [block.scaled() @ self._gram.W.T for block in self._view.blocks(0, batch)]
+        return np.asarray(np.concatenate(blocks)[places.ravel()])
 
     def log_prob(self, B: ItemsLike) -> Floats:
         """Log probability of subsets of r rows, which are fetched."""
@@ -166,65 +167,77 @@ class StreamedDPP(ProjectionDPP):
         )
 
 
-def _take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
+def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
+    """Pass over the rows for their moments."""
     moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
-    if moments is None or moments.total == 0:
+    if moments is None or not moments.check.counts.any():
         raise ValueError("the source has no rows")
     return moments
 
 
-def _take_triangle(source: RowSource, view: View, *, centred: bool) -> Triangle:
-    task = TakeTriangle(view, centred)
-    found = source.fold(task, merge_triangles, "reading rows again, for their digits")
+def take_triangle(source: RowSource, view: View) -> Floats:
+    """Pass over the rows for R of their QR factorisation."""
+    found = source.fold(TakeTriangle(view), merge_triangles, "reading rows for more digits")
     assert found is not None
     return found
 
 
-def _principal_view(source: RowSource, rank: int) -> View:
-    """Return the view along the leading principal directions."""
+def principal_view(source: RowSource, rank: int) -> View:
+    """Pass over the rows for the view along their leading principal directions."""
     rank = as_count(rank, "rank", 1)
-    unweighted = View(weighted=False)
-    moments = _take_moments(source, unweighted, centred=True)
-    d = moments.mean.size
-    if rank > min(moments.total - 1, d):
+    moments = take_moments(source, View(weighted=False), centred=True)
+    most = min(int(moments.check.counts.sum()) - 1, moments.mean.size)
+    if rank > most:
         raise ValueError(
-            f"rank={rank} principal directions asked for, but {moments.total} centred items with "
-            f"{d} features have at most {min(moments.total - 1, d)}"
+            f"rank={rank} principal directions asked for, but {moments.check.counts.sum()} centred "
+            f"items with {moments.mean.size} features have at most {most}"
         )
-    if from_gram(moments.scatter) is not None:
-        vectors = np.linalg.eigh(moments.scatter)[1]
-        return View(moments.mean, np.ascontiguousarray(vectors[:, ::-1][:, :rank]))
-    triangle = _take_triangle(source, unweighted, centred=True)
-    _, singular, directions = np.linalg.svd(triangle.R)
-    found = int(np.sum(singular > 8 * d * np.finfo(float).eps * singular[0]))
-    if found < rank:
+    directions, spread = principal_directions(source, moments, rank, weighted=False)
+    if len(spread) < rank:
         raise ValueError(
-            f"rank={rank} principal directions asked for, but the rows have numerical rank {found} "
-            f"once centred; pass rank={found} or less"
+            f"rank={rank} principal directions asked for, but the rows have numerical rank "
+            f"{len(spread)} once centred; pass rank={len(spread)} or less"
         )
-    return View(triangle.mean, np.ascontiguousarray(directions[:rank].T))
+    return View(moments.mean, directions)
 
 
-def _whiten_accurately(
-    source: RowSource, view: View, moments: RowMoments
-) -> tuple[View, DenseGram]:
+def principal_directions(
+    source: RowSource, moments: RowMoments, rank: int, *, weighted: bool
+) -> tuple[Floats, Floats]:
+    """Return the leading principal directions (d, rank), and the spread along each, or fewer.
+
+    They are eigenvectors of the scatter matrix. Where this would lose too many digits, another pass
+    factorises the centred rows.
+    """
+    values, vectors = np.linalg.eigh(moments.scatter)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if values[rank - 1] > SAFE * values[0]:
+        spread = np.sqrt(values[:rank])
+    else:
+        R = take_triangle(source, View(moments.mean, weighted=weighted))
+        _, spread, rows = np.linalg.svd(R)
+        spread = spread[: min(rank, numerical_rank(spread))]
+        vectors = rows.T
+    return np.ascontiguousarray(vectors[:, : len(spread)]), spread
+
+
+def _whiten_accurately(source: RowSource, view: View, d: int) -> tuple[View, DenseGram]:
     """Whiten rows that are nearly dependent: by R of a QR factorisation, then by a Gram matrix.
 
     Rows times R^{-1}, computed to more than double precision, span the same space, and their Gram
     matrix, which is close to the identity, corrects the rounding errors of R.
     """
-    R = _take_triangle(source, view, centred=False).R
     try:
-        W = from_triangle(R).W
+        W = from_triangle(take_triangle(source, view)).W
     except RankError as error:
         raise ValueError(
-            f"the rows have numerical rank {error.rank} but {moments.mean.size} columns, which "
-            f"must be linearly independent. Ways out: pass rank={error.rank} (or less); drop "
-            "columns that depend on others"
+            f"the rows have numerical rank {error.rank} but {d} columns, which must be linearly "
+            f"independent. Ways out: pass rank={error.rank} (or less); drop columns that depend on "
+            "others"
         ) from None
     directions = W.T if view.directions is None else view.directions @ W.T
     view = replace(view, directions=np.ascontiguousarray(directions), accurate=True)
-    gram = from_gram(_take_moments(source, view, centred=False).scatter)
+    gram = from_gram(take_moments(source, view, centred=False).scatter)
     if gram is None:
         raise ValueError("the rows are so nearly dependent that their law cannot be computed")
     return view, gram
