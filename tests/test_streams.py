@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pickle
 import signal
 import sys
 
@@ -10,8 +11,10 @@ import pytest
 from cases import matrices
 from law import assert_law, assert_not_law
 
-from zonodpp import Exact, ProjectionDPP, sample
+from zonodpp import Exact, ProjectionDPP, prepare, sample
 from zonodpp.samplers import streamed
+from zonodpp.streams.sources import array_rows
+from zonodpp.targets.streamed import StreamedDPP
 
 CASES = matrices()
 DRAWS = 20_000
@@ -59,48 +62,99 @@ def test_a_pool_that_runs_dry_in_the_middle_of_a_draw_keeps_the_law(name):
     assert_law(samples.subsets, target)
 
 
-# Broken twins: each changes one thing. (To throw an unfinished draw away would not be one: with m
-# items to go a proposal is accepted with probability m / r, whatever has been picked, so how long a
-# draw takes says nothing about it.)
+def test_how_long_a_draw_takes_says_nothing_about_it():
+    """A draw that a pool leaves unfinished may be thrown away: what is left keeps the law.
+
+    With m items to go, item i is proposed with probability |q_i|^2 / r and accepted with
+    probability |P q_i|^2 / |q_i|^2, where P projects onto the m dimensions that the picks leave. So
+    a proposal is accepted with probability tr(P) / r = m / r, whatever the picks are: the number of
+    proposals that a draw takes is independent of the set that is drawn. The length of a pool is
+    Poisson distributed and independent of the proposals in it. Hence to drop the draws that do not
+    finish within their pool selects by a number that says nothing about the sets. All paths of up
+    to 12 proposals are added up here.
+    """
+    X, _ = rows_of("gaussian")
+    target = ProjectionDPP.from_features(X)
+    Q = np.linalg.qr(X)[0]
+    n, r = Q.shape
+    unfinished = {(): 1.0}  # picks in ascending order, and their probability
+    for _ in range(12):
+        after, finished = {}, {}
+        for picks, chance in unfinished.items():
+            taken = np.linalg.qr(Q[list(picks)].T)[0] if picks else np.zeros((r, 0))
+            outside = ((Q - Q @ taken @ taken.T) ** 2).sum(axis=1)
+            after[picks] = after.get(picks, 0.0) + chance * (1 - outside.sum() / r)
+            for item in set(range(n)) - set(picks):
+                new = tuple(sorted((*picks, item)))
+                found = finished if len(new) == r else after
+                found[new] = found.get(new, 0.0) + chance * outside[item] / r
+        if finished:  # the sets that are complete after exactly so many proposals
+            sets, shares = np.array(list(finished)), np.array(list(finished.values()))
+            np.testing.assert_allclose(
+                shares / shares.sum(), np.exp(target.log_prob(sets)), rtol=1e-9, atol=1e-15
+            )
+        unfinished = after
 
 
-def in_order_of_rows(items, rows):
-    order = np.argsort(items, kind="stable")
-    return items[order], rows[order]
+def keep(state, places):
+    """Keep the proposals at these places, in this order."""
+    for name in ("items", "rows"):
+        state[name][: len(places)] = state[name][places]
+    state["pool"][1] = len(places)
 
 
-def each_row_once(items, rows):
-    _, first = np.unique(items, return_index=True)
-    first.sort()
-    return items[first], rows[first]
+def in_pool(state):
+    return state["items"][: state["pool"][1]]
 
 
-def from_the_first_batches(items, rows):
-    kept = items < np.median(items)
-    return items[kept], rows[kept]
+def nothing(state):
+    pass
 
 
-def unchanged(items, rows):
-    return items, rows
+def throw_the_unfinished_draw_away(state):
+    forget_the_picks(state)
+    state["left"][0] = len(state["N"])
+
+
+# Broken twins: each changes one thing.
+
+
+def sort_by_row(state):
+    keep(state, np.argsort(in_pool(state), kind="stable"))
+
+
+def take_each_row_once(state):
+    keep(state, np.sort(np.unique(in_pool(state), return_index=True)[1]))
+
+
+def take_the_first_batches(state):
+    keep(state, np.flatnonzero(in_pool(state) < np.median(in_pool(state))))
+
+
+def forget_the_picks(state):
+    state["N"][:] = np.eye(len(state["N"]))
 
 
 class OtherPool(streamed.StreamedDraws):
-    """Draws from a pool that has been changed."""
-
-    change = staticmethod(unchanged)
+    """Draws from a pool that is changed whenever it has been filled."""
 
     def _fill(self, state, rng):
         super()._fill(state, rng)
-        count = state["pool"][1]
-        items, rows = self.change(state["items"][:count], state["rows"][:count])
-        state["items"][: len(items)], state["rows"][: len(items)] = items, rows
-        state["pool"][1] = len(items)
+        self.change(state)
 
 
 @pytest.mark.parametrize(
-    "change", [unchanged, in_order_of_rows, each_row_once, from_the_first_batches]
+    ("change", "check"),
+    [
+        (nothing, assert_law),
+        (throw_the_unfinished_draw_away, assert_law),
+        (sort_by_row, assert_not_law),
+        (take_each_row_once, assert_not_law),
+        (take_the_first_batches, assert_not_law),
+        (forget_the_picks, assert_not_law),
+    ],
 )
-def test_the_check_rejects_broken_pools(change):
+def test_the_check_rejects_broken_pools(change, check):
     target, stream = pair("gaussian", 3)
     sampler = Exact(pool=20).prepare(stream)
     twin = OtherPool(**{f.name: getattr(sampler, f.name) for f in dataclasses.fields(sampler)})
@@ -108,7 +162,32 @@ def test_the_check_rejects_broken_pools(change):
     rng = np.random.default_rng(3)
     subsets = np.empty((8000, target.r), np.int32)
     twin.advance(twin.start(rng, None), rng, subsets, np.zeros((8000, 0)), 1)
-    (assert_law if change is unchanged else assert_not_law)(subsets, target)
+    check(subsets, target)
+
+
+def test_further_draws_use_the_pool_that_is_left():
+    target, stream = pair("gaussian", 3)
+    passes = []
+    source = stream.source
+    counted = dataclasses.replace(source, function=lambda: passes.append(1) or source.function())
+    stream.__dict__["source"] = counted
+    rng = np.random.default_rng(7)
+    sampler = prepare(stream)
+    subsets = np.array([sampler.draw(rng) for _ in range(3000)])
+    assert len(passes) == 1
+    assert_law(subsets, target)
+    again, rng = prepare(pair("gaussian", 3)[1]), np.random.default_rng(7)
+    np.testing.assert_array_equal([again.draw(rng) for _ in range(10)], subsets[:10])
+    # A seed has the same draws whatever was drawn before, and so it begins with a pass.
+    np.testing.assert_array_equal(sampler.draw(5), sampler.draw(5))
+    assert len(passes) == 3
+
+
+def test_a_sampler_leaves_its_pool_behind_when_it_is_pickled(table):
+    sampler = prepare(StreamedDPP(array_rows(table[0], None)))
+    first = sampler.draw(np.random.default_rng(7))
+    again = pickle.loads(pickle.dumps(sampler))
+    np.testing.assert_array_equal(again.draw(np.random.default_rng(7)), first)
 
 
 @pytest.fixture

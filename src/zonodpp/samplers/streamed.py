@@ -3,11 +3,15 @@
 A pass over the rows draws proposals from their leverage scores (`StreamedDPP.propose`). A draw
 takes about 1.3 r H_r of them, H_r = 1 + 1/2 + ... + 1/r. If the pool runs dry in the middle of a
 draw, the next pass goes on with that draw.
+
+The pool belongs to a chain, or to the generator that a user passes to `PreparedSampler.draw` again
+and again. It cannot belong to the target: draws of a seed would then depend on the draws before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +25,20 @@ from zonodpp.targets.streamed import StreamedDPP
 
 POOL = 2**22  # bytes of proposals from one pass, if that is enough for one draw
 SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
+DRAWS, PROPOSALS, PASSES = range(3)  # what is counted
+
+
+class _Last(threading.local):
+    """The generator that a thread used last, and the pool that its draws have left.
+
+    It is not pickled: elsewhere a sampler begins with a pass.
+    """
+
+    rng: np.random.Generator | None = None
+    state: State
+
+    def __reduce__(self) -> tuple[type[_Last], tuple[()]]:
+        return _Last, ()
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,7 @@ class StreamedDraws:
     pool: int  # proposals from one pass, on average
     counters: tuple[str, ...] = ("draws", "proposals", "passes")
     independent: bool = True
+    last: _Last = field(default_factory=_Last, repr=False, compare=False)
 
     @property
     def width(self) -> int:
@@ -39,8 +58,13 @@ class StreamedDraws:
         return self.target.r
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
-        """Return an empty pool and an empty draw."""
+        """Return an empty pool and an empty draw, or what this generator has left."""
         refuse_init(init)
+        if self.last.rng is not rng:
+            self.last.rng, self.last.state = rng, self._empty()
+        return self.last.state
+
+    def _empty(self) -> State:
         r = self.target.r
         room = int(self.pool + SPREADS * np.sqrt(self.pool)) + 1
         return {
@@ -85,7 +109,7 @@ class StreamedDraws:
         state["items"][:count] = items[:count]
         state["rows"][:count] = rows[:count]
         state["pool"][:] = 0, count
-        state["counts"][2] += 1
+        state["counts"][PASSES] += 1
 
     def check(self, state: State) -> None:
         """Check the pool and the unfinished draw."""
@@ -131,7 +155,7 @@ def draw_from_pool(
         remaining = outside(N, m, r, rows[head], c)
         accepted = rng.random() * length < remaining
         head += 1
-        counts[1] += 1
+        counts[PROPOSALS] += 1
         if not accepted:
             continue
         picks[r - m] = items[head - 1]
@@ -140,7 +164,7 @@ def draw_from_pool(
         if m == 0:
             subsets[done] = np.sort(picks)
             done += 1
-            counts[0] += 1
+            counts[DRAWS] += 1
             m = r
             for i in range(r):
                 for j in range(r):
