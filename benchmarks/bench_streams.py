@@ -1,69 +1,97 @@
 """Exact draws from rows beyond memory: time over one pass of the data, memory, and growth with n.
 
 Float32 rows of 16 features in a memory map. The yardstick is one pass that reads the file in the
-same batches and adds up Gram matrices: no way to whiten the rows can do with less.
+same batches and adds up Gram matrices: no way to whiten the rows can do with less. A cluster of two
+processes makes its rows instead of reading them, in both passes and in the yardstick.
+
+``python -m benchmarks.bench_streams [--quick] [ROW ...]`` prints single rows: time, memory, growth
+or cluster.
 """
 
 from __future__ import annotations
 
-import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import SEED, Row, fit_exponent
+from benchmarks import SEED, Job, Row, compare, fit_exponent, interleaved, missing, peer, tables
 from zonodpp import ProjectionDPP, sample
 
 FEATURES = 16
 DRAWS = 100
 BATCH = 65_536
+LARGEST = 4  # rows in the file, in multiples of those that are timed
+BLOCKS = 100  # of rows on the cluster
+WORKERS, WORKER_MEMORY = 2, "1GiB"
 
-# Run in a process of its own, since a process never gives back the peak of its memory.
+# Run in a process of its own: the peak of its memory beyond what it held before (Linux).
 MEASURE = """
-import json, resource, sys, time
+import sys
 import numpy as np
 from zonodpp import ProjectionDPP, sample
+
+def held(name):
+    return int(open("/proc/self/status").read().split(name)[1].split()[0]) / 1024
+
 sample(ProjectionDPP.from_features(lambda: [np.eye(3)]), 1, rng=0)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before = peak()
-target = ProjectionDPP.from_features(np.load(sys.argv[1], mmap_mode="r"))
-sample(target, int(sys.argv[2]), rng=1)
-print(json.dumps({"mebibytes": peak() - before}))
+X = np.memmap(sys.argv[1], np.float32, "r", 0, (int(sys.argv[2]), 16))
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak of the compilation
+before = held("VmRSS:")
+sample(ProjectionDPP.from_features(X), int(sys.argv[3]), rng=1)
+print(held("VmHWM:") - before)
 """
 
 
 def run(quick: bool) -> list[Row]:
-    n = 1_000_000 if quick else 10_000_000
+    return measure(["time", "memory", "growth"], quick)
+
+
+def once(quick: bool) -> list[Row]:
+    return [cluster(quick)]
+
+
+def measure(names: list[str], quick: bool) -> list[Row]:
+    """Measure rows by name, all of one file."""
+    n = 500_000 if quick else 10_000_000
+    calls: dict[str, Callable[[Path, int], Row]]
+    calls = {"time": against_a_pass, "memory": memory, "growth": growth}
+    found = []
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.npy"
-        write_rows(path, n)
-        return [*against_a_pass(path, n, quick), memory(path, n), growth(path, n)]
+        path = Path(folder) / "rows"
+        if names != ["cluster"]:
+            write_rows(path, LARGEST * n if "growth" in names else n)
+        for name in names:
+            found.append(cluster(quick) if name == "cluster" else calls[name](path, n))
+    return found
 
 
 def write_rows(path: Path, n: int) -> None:
     """Write Gaussian rows, a batch at a time."""
-    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n, FEATURES))
+    rows = np.memmap(path, np.float32, "w+", 0, (n, FEATURES))
     rng = np.random.default_rng(SEED)
     for start in range(0, n, BATCH):
         block = rows[start : start + BATCH]
-        block[:] = rng.standard_normal(block.shape, np.float32)
+        rng.standard_normal(dtype=np.float32, out=block)
     rows.flush()
 
 
-def gram_pass(X: Any) -> float:
-    """Add up the Gram matrices of all batches; return the seconds that takes."""
-    begun = time.perf_counter()
+def first_rows(path: Path, n: int) -> np.memmap[Any, np.dtype[np.float32]]:
+    return np.memmap(path, np.float32, "r", 0, (n, FEATURES))
+
+
+def gram_pass(X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Add up the Gram matrices of all batches."""
     gram = np.zeros((FEATURES, FEATURES))
     for start in range(0, len(X), BATCH):
         block = np.asarray(X[start : start + BATCH], dtype=np.float64)
         gram += block.T @ block
-    return time.perf_counter() - begun
+    return gram
 
 
 def draw(X: Any) -> float:
@@ -73,50 +101,88 @@ def draw(X: Any) -> float:
     return time.perf_counter() - begun
 
 
-def against_a_pass(path: Path, n: int, quick: bool) -> list[Row]:
-    X = np.load(path, mmap_mode="r")
-    gram_pass(X), draw(X[:BATCH])  # the file is in the cache, and all is compiled
-    rounds = [(gram_pass(X), draw(X)) for _ in range(2 if quick else 4)]
-    ratios = [ours / theirs for theirs, ours in rounds]
-    return [
-        {
-            "what": f"{DRAWS} exact draws from {n:,} x {FEATURES} on disk over one Gram pass",
-            "ratio": statistics.median(ratios),
-            "ratio_range": [min(ratios), max(ratios)],
-            "at_most": 4.0,
-            "microseconds": {
-                "a Gram pass": 1e6 * statistics.median(theirs for theirs, _ in rounds),
-                "target and draws": 1e6 * statistics.median(ours for _, ours in rounds),
-            },
-        }
-    ]
+def against_a_pass(path: Path, n: int) -> Row:
+    X = first_rows(path, n)
+    jobs = {"a Gram pass": Job(lambda: gram_pass(X)), "target and draws": Job(lambda: draw(X))}
+    found = compare(interleaved(jobs, repeats=4), "target and draws", "a Gram pass")
+    what = f"{DRAWS} exact draws from {n:,} x {FEATURES} on disk over one Gram pass"
+    return {"what": what, **found, "at_most": 4.0}
 
 
 def memory(path: Path, n: int) -> Row:
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(path), str(DRAWS)],
+        [sys.executable, "-c", MEASURE, str(path), str(n), str(DRAWS)],
         check=True,
         capture_output=True,
         text=True,
     )
     return {
         "what": f"memory for {DRAWS} exact draws from {n:,} x {FEATURES} on disk",
-        "ratio": json.loads(done.stdout)["mebibytes"],
+        "ratio": float(done.stdout),
         "unit": "MiB",
         "at_most": 400.0,
     }
 
 
 def growth(path: Path, n: int) -> Row:
-    X = np.load(path, mmap_mode="r")
-    sizes = [n // 16, n // 8, n // 4, n // 2, n]
-    seconds = [min(draw(X[:size]) for _ in range(3)) for size in sizes]
+    """Fit the exponent of time in n, from n rows on: below that, the pool takes a share of it."""
+    sizes = [round(n * LARGEST ** (k / 4)) for k in range(5)]
+    draw(first_rows(path, n))
+    rounds = [[draw(first_rows(path, size)) for size in sizes] for _ in range(4)]
+    seconds = [min(times) for times in zip(*rounds, strict=True)]
     fit = fit_exponent(sizes, seconds)
     return {
-        "what": "time of a target and its draws as the rows on disk grow",
-        "ratio": fit.exponent,
-        "ratio_range": [fit.exponent - 2 * fit.stderr, fit.exponent + 2 * fit.stderr],
-        "unit": "(exponent)",
+        "what": "time of a target and its draws, n rows on disk: exponent of n minus 1",
+        "ratio": abs(fit.exponent - 1),
+        "at_most": 0.05,
+        "exponent": fit.exponent,
+        "stderr": fit.stderr,
         "sizes": sizes,
         "seconds": seconds,
     }
+
+
+def block_of(number: int, rows: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Make a block of Gaussian rows."""
+    rng = np.random.default_rng([SEED, number])
+    return rng.standard_normal((rows, FEATURES), np.float32)
+
+
+def cluster(quick: bool) -> Row:
+    n = (2_000_000 if quick else 100_000_000) // BLOCKS * BLOCKS
+    what = f"{DRAWS} exact draws from {n:,} x {FEATURES} on {WORKERS} workers of {WORKER_MEMORY}"
+    distributed = peer("distributed")
+    if distributed is None:
+        return missing(what, "distributed")
+    import dask.array as da
+    from dask import delayed
+
+    parts = [delayed(block_of)(k, n // BLOCKS) for k in range(BLOCKS)]
+    X = da.concatenate([da.from_delayed(p, (n // BLOCKS, FEATURES), np.float32) for p in parts])
+
+    def passes() -> float:
+        begun = time.perf_counter()
+        delayed(sum)([delayed(gram_pass)(part) for part in parts]).compute()
+        return time.perf_counter() - begun
+
+    with (
+        distributed.LocalCluster(
+            n_workers=WORKERS,
+            threads_per_worker=1,
+            memory_limit=WORKER_MEMORY,
+            dashboard_address=None,
+        ) as processes,
+        distributed.Client(processes),
+    ):
+        theirs, ours = passes(), draw(X)
+    return {
+        "what": f"{what} over one Gram pass",
+        "ratio": ours / theirs,
+        "microseconds": {"a Gram pass": 1e6 * theirs, "target and draws": 1e6 * ours},
+    }
+
+
+if __name__ == "__main__":
+    asked = [name for name in sys.argv[1:] if name != "--quick"]
+    for found in measure(asked or ["time", "memory", "growth", "cluster"], "--quick" in sys.argv):
+        print(tables.line(found), flush=True)
