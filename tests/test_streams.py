@@ -1,6 +1,7 @@
 """Draws from rows that are read in batches follow the law, whatever the batches and the pool."""
 
 import dataclasses
+import json
 import os
 import pickle
 import signal
@@ -12,8 +13,9 @@ from cases import matrices
 from law import assert_law, assert_not_law
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
+from zonodpp.apps.landmark_streams import draw_landmarks
 from zonodpp.samplers import streamed
-from zonodpp.streams.sources import array_rows
+from zonodpp.streams.sources import array_rows, source_of
 from zonodpp.targets.streamed import StreamedDPP
 
 CASES = matrices()
@@ -272,7 +274,7 @@ def test_parquet_folders_are_streamed(tmp_path, table):
     target = ProjectionDPP.from_features(tmp_path, weights="weight", ids="key")
     inside = ProjectionDPP.from_features(X, weights=weights)
     np.testing.assert_allclose(target.marginals([0, 999]), inside.marginals()[[0, 999]])
-    assert target.ids_of(np.array([998, 0, 500])) == ["row 998", "row 0", "row 500"]
+    assert target.labels_of(np.array([998, 0, 500])) == ["row 998", "row 0", "row 500"]
     chosen = ProjectionDPP.from_features(tmp_path, columns=["x0", "x2"])
     assert chosen.r == 2
     with pytest.raises(ValueError, match=r"no column 'y'; there are x0, x1"):
@@ -295,7 +297,7 @@ def test_dask_collections_are_not_pulled_in(table, tmp_path):
     frame = dd.read_parquet(tmp_path)
     found = ProjectionDPP.from_features(frame, weights="weight", ids="key")
     same_draws(found, weighted)
-    assert found.ids_of(np.array([700])) == ["row 700"]
+    assert found.labels_of(np.array([700])) == ["row 700"]
 
 
 @pytest.mark.parametrize(
@@ -372,20 +374,68 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path):
         np.testing.assert_array_equal(found.subsets, expected.subsets)
 
 
-def test_the_command_line_reads_large_files_in_passes(call, tmp_path, table, monkeypatch):
+@pytest.mark.parametrize("guard", [None, 0.01])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_landmarks_of_streams_follow_the_law_of_those_in_memory(table, guard, weighted):
+    X = table[0] * [3, 2, 1, 0.5] + [5, 0, 100, -1]
+    w = table[1] if weighted else np.ones(len(X))
+    source = source_of(batches_of(X, w if weighted else None, 170), None, None, None)[0]
+    found = draw_landmarks(source, 3, guard, 5, "auto", np.random.default_rng(0))
+    np.testing.assert_array_equal(found.rows, X[found.indices])
+    centred = X - np.average(X, axis=0, weights=w)
+    _, _, directions = np.linalg.svd(np.sqrt(w)[:, None] * centred, full_matrices=False)
+    scores = centred @ directions[:2].T
+    left_out = (centred**2).sum(axis=1) - (scores**2).sum(axis=1)
+    q = w if guard is None else w / (left_out / np.average(left_out, weights=w) + guard)
+    target = ProjectionDPP.from_features(np.column_stack([np.ones(len(X)), scores]), weights=q)
+    assert found.log_prob == pytest.approx(float(target.log_prob(found.indices)), abs=1e-8)
+    assert found.variance == pytest.approx(
+        np.average(X**2, axis=0, weights=w).mean() - np.average(X, axis=0, weights=w).mean() ** 2
+    )
+    with pytest.raises(ValueError, match="pass n_landmarks=5 or less"):
+        draw_landmarks(source, 6, guard, 5, "auto", np.random.default_rng(0))
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 50_000)
+
+
+def test_the_command_line_reads_large_arrays_in_passes(call, tmp_path, table, little_memory):
     path = tmp_path / "X.npy"
     np.save(path, table[0].astype(np.float32))
-    code, alone, err = call("sample", path, "-n", 3, "--seed", 1, "--json")
-    assert (code, err) == (0, "")
-    monkeypatch.setattr("zonodpp.cli.files.physical_memory", lambda: 100_000)
     code, out, err = call("sample", path, "-n", 3, "--seed", 1, "--json")
     assert code == 0
     assert "takes 0.0 GiB as float64: reading it in passes" in err
-    assert out != alone  # other random numbers
+    streamed = sample(ProjectionDPP.from_features(np.load(path, mmap_mode="r")), 3, rng=1)
+    assert json.loads(out)["subsets"] == streamed.subsets.tolist()
     code, out, _ = call("info", path)
     assert code == 0
-    assert "rows are read in passes" in out
+    assert "large for this machine's memory" in out
     assert "4 items" in out
     code, _, err = call("sample", path, "-n", 3, "--method", "exchange")
     assert code == 2
     assert "needs the whole matrix in memory" in err
+    np.save(tmp_path / "w.npy", table[1])
+    assert call("sample", path, "-n", 3, "--weights", tmp_path / "w.npy")[0] == 0
+
+
+def test_the_command_line_reads_large_parquet_files_in_passes(call, tmp_path, table, little_memory):
+    X, weights = table
+    parquet(tmp_path, X, weights, 1)
+    path = tmp_path / "part-000.parquet"
+    words = ("-n", 30, "--seed", 1, "--id", "key", "--weights", "weight", "--columns", "x0,x2")
+    code, out, err = call("sample", path, *words, "--json")
+    assert code == 0, err
+    assert "reading it in passes" in err
+    found = json.loads(out)
+    assert (found["items"], found["size"]) == (1000, 2)
+    assert found["labels"] == [[[f"row {i}" for i in s] for s in c] for c in found["subsets"]]
+    chosen = ProjectionDPP.from_features(path, columns=["x0", "x2"], weights="weight")
+    assert found["subsets"] == sample(chosen, 30, rng=1).subsets.tolist()
+    assert sample(chosen, 30, rng=1).labelled() == found["subsets"]
+    assert "row " in call("sample", path, *words)[1]
+    assert "row " in call("sample", path, *words, "--csv")[1]
+    code, out, _ = call("info", path, "--columns", "x0,x2")
+    assert "Parquet" in out
+    assert "2 items" in out

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp import apps
-from zonodpp.cli.files import read_table, read_text
+from zonodpp.cli.files import read_table, read_text, read_weights
 from zonodpp.cli.interface import LandmarksOptions, ShortlistOptions, SummarizeOptions
 from zonodpp.cli.items import on_one_line, restricted_items
 from zonodpp.cli.output import Result
-from zonodpp.cli.targets import read_weights
 
 
 def make_summary(options: SummarizeOptions) -> Result:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import click
 import numpy as np
@@ -83,13 +84,18 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | N
     )
 
 
-def _names(samples: Samples, items: list[int]) -> str:
-    """List items as people know them, on one line; an edge as its two ends."""
-    return ", ".join(on_one_line(_label(samples, item)) for item in items if item >= 0)
+def _labels(samples: Samples, items: Iterable[int]) -> dict[int, str]:
+    """Return the labels of items as text, and none for -1, which fills up draws of fewer items."""
+    found = np.unique(np.fromiter(items, np.int64))
+    found = found[found >= 0]
+    labels = map(label_text, samples.target.labels_of(found))
+    return {-1: "", **dict(zip(found.tolist(), labels, strict=True))}
 
 
-def _label(samples: Samples, item: int) -> str:
-    return label_text(item if samples.target.labels is None else samples.target.labels[item])
+def _names(samples: Samples, rows: Sequence[list[int]]) -> list[str]:
+    """List the items of each row as people know them, on one line."""
+    labels = _labels(samples, chain.from_iterable(rows))
+    return [", ".join(on_one_line(labels[item]) for item in row if item >= 0) for row in rows]
 
 
 def first_line(samples: Samples, seed: int | None, things: str = "items") -> str:
@@ -107,14 +113,14 @@ def first_line(samples: Samples, seed: int | None, things: str = "items") -> str
 
 def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
     """Set out the most frequent items, and sets, with exact probabilities where these are quick."""
-    shares = samples.marginals()
-    top = np.argsort(-shares, kind="stable")[:_SHOWN]
-    top = top[shares[top] > 0]
-    rows = [*top[:, None].tolist(), *sets]
-    names = [_names(samples, items) for items in rows]
+    items, counts = np.unique(samples.subsets[samples.subsets >= 0], return_counts=True)
+    top = np.argsort(-counts, kind="stable")[:_SHOWN]
+    shares = counts[top] / len(samples)
+    rows = [*items[top, None].tolist(), *sets]
+    names = _names(samples, rows)
     width = max(map(len, [thing, *names]))
     lines = [f"{thing:<{width}}  drawn"]
-    for name, share in zip(names, [*shares[top], *samples.tracked.mean(axis=(0, 1))], strict=True):
+    for name, share in zip(names, [*shares, *samples.tracked.mean(axis=(0, 1))], strict=True):
         lines.append(f"{name:<{width}}  {share:.3f}")
     if samples.target.has_quick_inclusion:
         exact = ["exact", *(f"{samples.target.inclusion(items):.3f}" for items in rows)]
@@ -125,7 +131,7 @@ def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
 def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
     parts = [first_line(samples, seed), ""]
     shown = samples.subsets[0, :_SHOWN].tolist()
-    parts += [f"{number:>4}  {_names(samples, draw)}" for number, draw in enumerate(shown)]
+    parts += [f"{number:>4}  {names}" for number, names in enumerate(_names(samples, shown))]
     if len(samples) > len(shown):
         first = f"the first {len(shown)} of {len(samples):,}"
         parts.append(f"      ... {first}; all of them: --csv, --json or --out draws.npz")
@@ -141,6 +147,8 @@ def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str,
     ]
     for fact, items in zip(tracked, sets, strict=True) if target.has_quick_inclusion else ():
         fact["exact"] = target.inclusion(items)
+    subsets = [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()]
+    labels = samples.labelled()
     found = {
         "method": samples.method,
         "seed": seed,
@@ -148,8 +156,8 @@ def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str,
         "size": r,
         "chains": chains,
         "draws": draws,
-        "subsets": [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()],
-        "labels": None if target.labels is None else samples.labelled(),
+        "subsets": subsets,
+        "labels": None if labels == subsets else labels,
         "acceptance": samples.acceptance,
         "tracked": tracked,
         "stats": samples.stats,
@@ -158,8 +166,7 @@ def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str,
 
 
 def _rows_of_draws(samples: Samples) -> Rows:
-    names = [_label(samples, item) for item in range(samples.target.n)]
-    names.append("")  # of item -1, which fills up draws of fewer items
+    names = _labels(samples, samples.subsets.ravel())
     rows = (
         [chain, draw, *(names[item] for item in items)]
         for chain, block in enumerate(samples.subsets.tolist())

@@ -16,15 +16,20 @@ import scipy.sparse as sp
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
-from zonodpp.arguments import listed, physical_memory
+from zonodpp.arguments import listed
 from zonodpp.cli.matrix_market import read_matrix_market
 from zonodpp.cli.options import Format, Input
 from zonodpp.cli.output import NEEDED
-from zonodpp.cli.table import ItemTable, collect, find_columns, read_delimited, text_lines
+from zonodpp.cli.table import (
+    ColumnRoles,
+    ItemTable,
+    collect,
+    find_columns,
+    read_delimited,
+    text_lines,
+)
 from zonodpp.linalg.dense import to_dense
 
-# Part of the memory that an array may take as float64; rows of a larger one are read in passes.
-_SHARE = 0.25
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
 
@@ -107,6 +112,8 @@ def read_source(source: Source, options: Input, aside: Sequence[str] = ()) -> It
     if source.format == "parquet":
         return _table_of_parquet(source, options, aside)
     values = read_array(source, options.key)
+    if isinstance(values, np.memmap):
+        values = np.asarray(values)  # from_features would read a memory map in passes
     if values.ndim != 2 or 0 in values.shape:
         needed = "a table has two dimensions, and is not empty"
         raise ValueError(f"{source.name} holds an array of shape {values.shape}; {needed}")
@@ -135,8 +142,6 @@ def read_array(source: Source, key: str | None = None) -> Matrix:
             # A memory map reads each page when it is needed, and nothing is copied.
             mode: Literal["r"] | None = None if source.path is None else "r"
             array = np.load(source.path or stream, mmap_mode=mode, allow_pickle=False)
-            if 8 * array.size <= _SHARE * physical_memory():
-                array = np.asarray(array)  # no memory map, which would be read in passes
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
     return array
@@ -168,39 +173,63 @@ def _read_sparse(source: Source) -> Matrix:
         return sp.csc_array(matrix)
 
 
-def _parquet_size(facts: Any) -> int:
-    """Return the bytes that a file takes in memory, given its metadata."""
-    groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
-    rows = max(facts.num_rows, sum(group.num_rows for group in groups))
-    return int(max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups)))
+def parquet_metadata(source: Source) -> Any:
+    """Return the metadata of a Parquet file, after a check of the size that it announces."""
+    parquet = optional(*NEEDED[".parquet"])
+    with readable(source, "a Parquet file") as stream:
+        facts = parquet.read_metadata(stream)
+        groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+        rows = max(facts.num_rows, sum(group.num_rows for group in groups))
+        size = max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups))
+        check_size(size, source.size())
+        return facts
 
 
 def read_parquet(source: Source) -> Any:
-    """Return the pyarrow table in a Parquet file, after a check of the size that it announces."""
-    parquet = optional(*NEEDED[".parquet"])
+    """Return the pyarrow table in a Parquet file."""
+    parquet_metadata(source)
     with readable(source, "a Parquet file") as stream:
-        data = stream.read()
-        check_size(_parquet_size(parquet.read_metadata(io.BytesIO(data))), len(data))
-        return parquet.read_table(io.BytesIO(data))
+        return optional(*NEEDED[".parquet"]).read_table(stream)
+
+
+def parquet_roles(source: Source, schema: Any, options: Input, aside: Sequence[str]) -> ColumnRoles:
+    """Find out what the columns of a Parquet file are; an index that pandas has saved has ids."""
+    with readable(source, "a Parquet file"):
+        saved = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = [name for name in saved if name in schema.names]
+    id = options.id or next(iter(index), None)
+    names = [name for name in schema.names if name not in index or name == id]
+    choices = Input(id=id, columns=options.columns)
+    roles = find_columns(source.name, choices, aside, len(names), names)
+    return roles._replace(gaps=options.missing != "error")
 
 
 def _table_of_parquet(source: Source, options: Input, aside: Sequence[str]) -> ItemTable:
     table = read_parquet(source)
-    with readable(source, "a Parquet file"):
-        saved = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    index = [name for name in saved if name in table.column_names]  # labels of rows, no features
-    id = options.id or next(iter(index), None)
-    table = table.drop_columns([name for name in index if name != id])
-    names = table.column_names
-    choices = Input(id=id, columns=options.columns)
-    roles = find_columns(source.name, choices, aside, len(names), names)
-    roles = roles._replace(gaps=options.missing != "error")
+    roles = parquet_roles(source, table.schema, options, aside)
+    table = table.select(roles.names)
     arrays = [table.column(place).to_numpy() for place in roles.numeric]
     if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
-        labels = None if id is None else list(map(str, table.column(roles.id).to_pylist()))
+        labels = None if roles.id is None else list(map(str, table.column(roles.id).to_pylist()))
         return roles.table(source.name, np.column_stack(arrays).astype(np.float64), labels)
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
     return collect(source.name, roles, ((0, cells) for cells in rows))
+
+
+def read_weights(table: ItemTable, weights: str, n: int, option: str = "--weights") -> Floats:
+    """Return numbers for items: a column kept aside, or a file with one for each item."""
+    if weights in table.aside:
+        return table.aside[weights]
+    if not os.path.exists(weights):
+        known = f"a column of {table.source} nor a file of {n} numbers"
+        raise ValueError(f"{option} {weights}: neither {known}")
+    source = open_source(weights)
+    is_array = source.format in ("npy", "npz")
+    found = np.asarray(read_array(source) if is_array else read_source(source, Input()).values)
+    if found.size != n:
+        shape = " x ".join(map(str, found.shape))
+        raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")
+    return found.ravel()
 
 
 @contextlib.contextmanager
@@ -215,7 +244,7 @@ def _select(name: str, values: Matrix, options: Input, aside: Sequence[str]) -> 
     """Take the columns that were asked for out of an array without names."""
     roles = find_columns(name, options, aside, values.shape[1])
     if len(roles.features) == values.shape[1] and not (options.id or options.columns):
-        return ItemTable(name, values)  # perhaps a memory map, which stays one
+        return ItemTable(name, values)
     columns = values if isinstance(values, np.ndarray) else values.tocsc()
     labels = None
     if roles.id is not None:

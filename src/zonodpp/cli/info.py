@@ -22,12 +22,16 @@ from zonodpp._types import Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.cli.files import open_source, read_source
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
+from zonodpp.cli.large import find_large
 from zonodpp.cli.messages import printable
 from zonodpp.cli.output import Result
 from zonodpp.cli.rows import describe_columns
 from zonodpp.datasets import mnist_ones
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.qr import numerical_rank, triangle
+from zonodpp.streams.passes import View
+from zonodpp.streams.sources import RowSource
+from zonodpp.targets.streamed import take_triangle
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -109,25 +113,25 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
             samples = Samples.load(options.file)
             return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
     source = open_source(options.file, options.format)
-    try:
-        table = read_source(source, options)
-    except ValueError:
-        found = describe_columns(source, options) if options.items == "rows" else None
-        if found is None:
-            raise
-        return found
-    X = table.values.T if options.items == "columns" else table.values
-    n, d = X.shape
-    facts: dict[str, object] = {
-        "file": printable(table.source),
-        "items": n,
-        "features": d,
-        "entries": f"{X.dtype}, {'sparse' if sp.issparse(X) else 'dense'}",
-    }
-    if isinstance(X, np.memmap):
-        facts["size"] = "large for this machine's memory: rows are read in passes"
-    if options.items == "rows":
-        facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
+    X: Matrix | RowSource
+    large = find_large(source, options) if options.items == "rows" else None
+    if large is not None:
+        X, (n, d), entries = large.rows, large.shape, large.entries
+        more: dict[str, object] = {"size": "large for this machine's memory: read in passes"}
+        more["columns"] = large.columns
+    else:
+        try:
+            table = read_source(source, options)
+        except ValueError:
+            found = describe_columns(source, options) if options.items == "rows" else None
+            if found is None:
+                raise
+            return found
+        X = table.values.T if options.items == "columns" else table.values
+        (n, d), entries = X.shape, f"{X.dtype}, {'sparse' if sp.issparse(X) else 'dense'}"
+        more = {"first items": table.labels and table.labels[:5], "columns": table.columns}
+        more = more if options.items == "rows" else {}
+    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries, **more}
     if min(n, d) > _MOST_COLUMNS:
         facts["rank"] = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
     else:
@@ -140,7 +144,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
+def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
     """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
 
     Examples
@@ -151,10 +155,13 @@ def rank_and_condition(X: Matrix) -> tuple[int, float | None]:
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
-    R = triangle(rows.astype(np.float64) for _, rows in blocks)
-    if not np.isfinite(R).all():
-        check_finite(X, "X")
+    if isinstance(X, RowSource):
+        R = take_triangle(X, View())
+    else:
+        blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
+        R = triangle(rows.astype(np.float64) for _, rows in blocks)
+        if not np.isfinite(R).all():
+            check_finite(X, "X")
     lengths = np.linalg.norm(R, axis=0)
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     rank = numerical_rank(singular)

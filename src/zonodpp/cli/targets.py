@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 
@@ -13,20 +12,31 @@ import scipy.sparse as sp
 from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
-from zonodpp.cli.files import open_source, read_array, read_source, read_table
+from zonodpp.cli.files import open_source, read_source, read_weights
 from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import restricted_items
-from zonodpp.cli.options import Input, Restriction
+from zonodpp.cli.large import find_large
+from zonodpp.cli.options import Restriction
 from zonodpp.cli.table import ItemTable
 from zonodpp.features import standardize
 from zonodpp.linalg.dense import to_dense
+from zonodpp.targets.streamed import StreamedDPP, principal_view
 from zonodpp.targets.target import Target
 
 
 def read_target(options: SampleOptions) -> Target:
     """Read the items of a file and make their target, with the labels that the file gives."""
     by_columns = options.items == "columns"
-    table = read_table(options, None if by_columns else options.weights)
+    source = open_source(options.file, options.format)
+    needed = by_columns or options.kernel or options.dpp or options.size or options.expected_size
+    needed = needed or options.jitter or options.power != 2
+    if not (needed or options.missing != "error" or options.standardize):
+        large = find_large(source, options, options.weights)
+        if large is not None:
+            view = None if options.rank is None else principal_view(large.rows, options.rank)
+            return condition(StreamedDPP(large.rows, view, large.ids), options)
+    aside = [] if by_columns or options.weights is None else [options.weights]
+    table = read_source(source, options, aside)
     n = table.values.shape[1 if by_columns else 0]
     weights = None if options.weights is None else read_weights(table, options.weights, n)
     if options.missing != "error" or options.standardize:
@@ -87,9 +97,6 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
         return ProjectionDPP.from_kernel(X)
     if options.rank is None:
         _check_features(source, X, options)
-    if isinstance(X, np.memmap):
-        memory = f"{8 * X.size / 2**30:,.1f} GiB as float64"
-        click.echo(f"zonodpp: {source} takes {memory}: reading it in passes", err=True)
     choices = options.pick("rank", "jitter")
     target = ProjectionDPP.from_features(X, weights=weights, rng=options.seed, **choices)
     if options.power == 2:
@@ -129,19 +136,3 @@ def condition(target: Target, options: Restriction) -> Target:
     """Return the target under the condition that --include and --exclude state."""
     items = restricted_items(options, target.labels, target.n)
     return target.condition(**items) if any(items.values()) else target
-
-
-def read_weights(table: ItemTable, weights: str, n: int, option: str = "--weights") -> Floats:
-    """Return numbers for items: a column kept aside, or a file with one for each item."""
-    if weights in table.aside:
-        return table.aside[weights]
-    if not os.path.exists(weights):
-        known = f"a column of {table.source} nor a file of {n} numbers"
-        raise ValueError(f"{option} {weights}: neither {known}")
-    source = open_source(weights)
-    is_array = source.format in ("npy", "npz")
-    found = np.asarray(read_array(source) if is_array else read_source(source, Input()).values)
-    if found.size != n:
-        shape = " x ".join(map(str, found.shape))
-        raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")
-    return found.ravel()

@@ -71,7 +71,8 @@ class Draws:
         >>> samples.labelled()
         [[[('a', 'b'), ('b', 'c')]]]
         """
-        labels = range(self.target.n) if self.target.labels is None else self.target.labels
+        items = np.unique(self.subsets[self.subsets >= 0]).astype(np.int64)
+        labels = dict(zip(items.tolist(), self.target.labels_of(items), strict=True))
         return [
             [[labels[i] for i in draw if i >= 0] for draw in chain]
             for chain in self.subsets.tolist()

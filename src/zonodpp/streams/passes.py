@@ -6,7 +6,7 @@ Each is a function of one batch and a function that merges two results.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -76,6 +76,11 @@ class View:
         elif self.directions is not None:
             rows = rows @ self.directions
         return rows, weights
+
+    def times(self, W: Floats) -> View:
+        """Return the view of these rows times W, computed with more digits than float64 has."""
+        directions = W if self.directions is None else self.directions @ W
+        return replace(self, directions=np.ascontiguousarray(directions), accurate=True)
 
 
 def _sum(values: Floats, number: int, start: int, problem: str) -> float:

@@ -7,8 +7,10 @@ errors in one process and on a cluster, where each batch is a task and nothing t
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -40,6 +42,11 @@ Merge = Callable[[Result, Result], Result]
 class RowSource:
     """Rows that come in batches, read one after another in this process."""
 
+    @property
+    def size(self) -> int | None:
+        """The number of batches, if it is known."""
+        return None
+
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
         """Yield the batches with their numbers, all of them or those wanted, in order."""
         raise NotImplementedError
@@ -49,6 +56,8 @@ class RowSource:
         merged: list[tuple[int, Result]] = []  # results of 2**level batches each
         with tqdm(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
             for number, batch in self.batches():
+                if number == 0 and self.size is not None:
+                    bar.total = self.size * len(batch.rows)  # about: the last may have fewer rows
                 level, result = 0, _on_one_thread(task, number, batch)
                 while merged and merged[-1][0] == level:
                     result = merge(merged.pop()[1], result)
@@ -57,16 +66,25 @@ class RowSource:
                 bar.update(len(batch.rows))
         return _merge_pairs([result for _, result in merged[::-1]], lambda a, b: merge(b, a))
 
-    def take(self, items: Integers, starts: Integers) -> Batch:
-        """Return single rows by number; batch k begins with row ``starts[k]``."""
-        of = np.searchsorted(starts, items, side="right") - 1
+    def take(self, items: Integers, starts: Integers | None = None) -> Batch:
+        """Return single rows by number.
+
+        Batch k begins with row ``starts[k]``; unless that is known, all batches are read.
+        """
+        wanted = starts
+        if starts is not None:
+            wanted = np.unique(np.searchsorted(starts, items, side="right") - 1)
         rows: list[Any] = [None] * len(items)
         weights: list[Any] = [None] * len(items)
-        for number, batch in self.batches(np.unique(of)):
-            for place in np.flatnonzero(of == number):
-                local = items[place] - starts[number]
-                rows[place] = batch.rows[local]
-                weights[place] = None if batch.weights is None else batch.weights[local]
+        stop = 0
+        for number, batch in self.batches(wanted):
+            start = stop if starts is None else int(starts[number])
+            stop = start + len(batch.rows)
+            for place in np.flatnonzero((items >= start) & (items < stop)):
+                rows[place] = batch.rows[items[place] - start]
+                weights[place] = (
+                    None if batch.weights is None else batch.weights[items[place] - start]
+                )
         weighted = bool(weights) and weights[0] is not None
         return Batch(np.array(rows), np.array(weights) if weighted else None)
 
@@ -90,6 +108,11 @@ class StoredRows(RowSource):
     """Batches that are read by number, each by a function of its own."""
 
     readers: tuple[Callable[[], Batch], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of batches."""
+        return len(self.readers)
 
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
         """Read the batches in order."""
@@ -135,7 +158,9 @@ class DaskRows(RowSource):
             pairs = zip(level[::2], level[1::2], strict=False)
             last = level[-1:] if len(level) % 2 else []
             level = [delayed(merge, pure=True)(a, b) for a, b in pairs] + last
-        found: Result | None = level[0].compute() if level else None
+        progress = optional("dask.diagnostics", "dask", "a pass over Dask collections").ProgressBar
+        with progress(out=sys.stderr) if is_watched() else contextlib.nullcontext():
+            found: Result | None = level[0].compute() if level else None
         return found
 
 
@@ -259,6 +284,8 @@ def source_of(
     X: Any, weights: Any, columns: list[str] | None, ids: str | None
 ) -> tuple[RowSource, RowSource | None] | None:
     """Return the source of rows that X is, and that of their ids; None if X is held in memory."""
+    if isinstance(X, RowSource):
+        return X, None
     if isinstance(X, np.memmap):
         _refuse_names(columns, ids, "a memory map")
         if X.ndim != 2:

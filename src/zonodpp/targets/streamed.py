@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp._types import Floats, Integers, ItemsLike, Labels
 from zonodpp.arguments import as_count
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
 from zonodpp.linalg.qr import numerical_rank
@@ -123,6 +122,10 @@ class StreamedDPP(ProjectionDPP):
         blocks = [block.scaled() @ self._gram.W.T for block in self._view.blocks(0, batch)]
         return np.asarray(np.concatenate(blocks)[places.ravel()])
 
+    def rows_of(self, items: Integers) -> Floats:
+        """Fetch rows by number, as they are stored."""
+        return np.asarray(self.source.take(items, self._starts).rows, dtype=np.float64)
+
     def log_prob(self, B: ItemsLike) -> Floats:
         """Log probability of subsets of r rows, which are fetched."""
         bases = self.items(B, "B")
@@ -151,10 +154,10 @@ class StreamedDPP(ProjectionDPP):
         leverages: Floats = np.einsum("ij,ij->i", white, white)
         return np.clip(leverages, 0.0, 1.0)
 
-    def ids_of(self, items: Integers) -> list[Any]:
-        """Return the ids of these rows; without a column of ids, their numbers."""
-        if self._ids is None:
-            return [int(item) for item in items]
+    def labels_of(self, items: Integers) -> Labels:
+        """Return the ids of these rows, which are fetched; without ids, their numbers."""
+        if self._ids is None or self.labels is not None:
+            return super().labels_of(items)
         return list(self._ids.take(items, self._starts).rows[:, 0])
 
     @property
@@ -209,9 +212,10 @@ def principal_directions(
     They are eigenvectors of the scatter matrix. Where this would lose too many digits, another pass
     factorises the centred rows.
     """
+    rank = min(rank, moments.mean.size)
     values, vectors = np.linalg.eigh(moments.scatter)
     values, vectors = values[::-1], vectors[:, ::-1]
-    if values[rank - 1] > SAFE * values[0]:
+    if rank == 0 or values[rank - 1] > SAFE * values[0]:
         spread = np.sqrt(values[:rank])
     else:
         R = take_triangle(source, View(moments.mean, weighted=weighted))
@@ -235,8 +239,7 @@ def _whiten_accurately(source: RowSource, view: View, d: int) -> tuple[View, Den
             f"independent. Ways out: pass rank={error.rank} (or less); drop columns that depend on "
             "others"
         ) from None
-    directions = W.T if view.directions is None else view.directions @ W.T
-    view = replace(view, directions=np.ascontiguousarray(directions), accurate=True)
+    view = view.times(W.T)
     gram = from_gram(take_moments(source, view, centred=False).scatter)
     if gram is None:
         raise ValueError("the rows are so nearly dependent that their law cannot be computed")

@@ -206,6 +206,11 @@ class Target:
     def _naming(self) -> Naming:
         return Naming(self.n, self.labels, edges=self.graph is not None)
 
+    def labels_of(self, items: Integers) -> Labels:
+        """Return the labels of these items; without labels, their numbers."""
+        numbers = items.tolist()
+        return numbers if self.labels is None else [self.labels[item] for item in numbers]
+
     def with_labels(self, labels: Labels) -> Self:
         """Return the same target with other names for its items.
 
