@@ -28,7 +28,7 @@ from numba import cuda
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import exchange, zonotope
+from zonodpp.cuda import exchange
 from zonodpp.cuda.chains import prepare_on_device
 from zonodpp.cuda.devices import to_device
 from zonodpp.cuda.exact import layout_for
@@ -168,8 +168,7 @@ def wrong_power(engine: Any) -> None:
 
 
 def no_density(engine: Any) -> None:
-    rule = engine.sampler.rule
-    engine.kernel = zonotope.zonotope_kernel(rule.gibbs, rule.fresh, 0.0, *engine.layout)
+    engine.lay_out(engine.items.lanes, exponent=0.0)
 
 
 def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
@@ -383,8 +382,6 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> Iterator
                 row |= {
                     "registers": compiled.regs_per_thread,
                     "local": compiled.local_mem_per_thread,
-                    "lanes": engine.lanes,
-                    "chains a block": engine.chains,
                     "shared": engine.shared,
                 }
                 counts = held["counts"].copy_to_host().sum(axis=0).tolist()

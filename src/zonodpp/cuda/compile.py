@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -37,3 +38,22 @@ def kernel_with(registers: int) -> Callable[[Function], Any]:
         return kernel
     limited: Callable[[Function], Any] = cuda.jit(max_registers=registers)
     return limited
+
+
+if config.ENABLE_CUDASIM:
+
+    def cospi(x: float) -> float:
+        """Return cos(pi x)."""
+        return math.cos(math.pi * x)
+
+    def sinpi(x: float) -> float:
+        """Return sin(pi x)."""
+        return math.sin(math.pi * x)
+
+else:
+    cospi, sinpi = cuda.libdevice.cospi, cuda.libdevice.sinpi
+
+
+def of_processor(function: Function) -> Function:
+    """Compile a function of the processor's kernels for the device: one formula for both."""
+    return inlined(getattr(function, "py_func", function))

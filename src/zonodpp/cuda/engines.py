@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Subsets
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.cuda import exact, exchange, zonotope
+from zonodpp.cuda import exact, exchange, lanes, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
 from zonodpp.cuda.groups import Layout
-from zonodpp.cuda.lanes import lanes_for
+from zonodpp.cuda.half_lines import Geometry, Records, Tiles
+from zonodpp.cuda.inverses import lanes_for, row_length
+from zonodpp.cuda.rows import share_items
+from zonodpp.cuda.tiles import tile_size
+from zonodpp.cuda.warps import WARP
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.samplers import Sampler, State, refuse_init
 from zonodpp.samplers.dilation import Dilation
@@ -154,32 +158,21 @@ class _BasesEngine:
 
     independent = False
     counted: tuple[str, ...] = ("counts",)
-    shared_doubles: Any  # of a chain, without what there is for each item
-    doubles_per_item = 0
+    chains: int  # of a block
 
     def __init__(self, sampler: Any, columns: UnitColumns, masses: Floats) -> None:
         self.counters, self.tracker, self.width = sampler.counters, sampler.tracker, sampler.width
         self.sampler = sampler
         # Padding, which only the processor needs, is left out.
-        unit = to_dense(matrix_of(columns))[:, : self.tracker.n]
-        r, n = unit.shape
-        self.rows, self.vectors = to_device(unit), to_device(unit.T)
+        self.unit = to_dense(matrix_of(columns))[:, : self.tracker.n]
+        self.n = self.tracker.n
+        self.vectors = to_device(self.unit.T)
         self.table = to_device(alias_table(masses))
-        self.lanes = lanes_for(r, n)
-        self.items = (to_device(self.tracker.starts), to_device(self.tracker.items))
-        alone = 8 * self.shared_doubles(r, n, self.lanes)
-        whole = alone + 8 * self.doubles_per_item * n
-        limit = shared_limit() - RESERVED
-        self.in_shared = whole <= limit
-        self.chains = max(1, BLOCK_THREADS // self.lanes)
-        while self.chains > 1 and self.chains * whole > limit // 2:
-            self.chains //= 2
-        if not self.in_shared:
-            self.chains = 1
-        self.shared = self.chains * (whole if self.in_shared else alone)
-        _need_shared(self.shared, f"a chain on bases of {r} items")
-        self.n = n
-        self.layout = (r, n, self.lanes, self.chains, self.in_shared)
+        self.sets = (to_device(self.tracker.starts), to_device(self.tracker.items))
+
+    def padded_rows(self, total: int) -> Any:
+        """Return the unit vectors by rows, one after another, with zeros for items beyond n."""
+        return to_device(np.pad(self.unit, ((0, 0), (0, total - self.n))).ravel())
 
     def start_bases(self, keys: NDArray[np.uint64], init: Any) -> Subsets:
         """Return a basis for each chain: those given, or random ones."""
@@ -196,14 +189,27 @@ class ExchangeEngine(_BasesEngine):
     """Exchange walks."""
 
     changing: tuple[str, ...] = ("bases", "inverses", "counts")
-    shared_doubles = staticmethod(exchange.shared_doubles)
-    doubles_per_item = 1
 
     def __init__(self, sampler: ExchangeWalk) -> None:
         columns = sampler.columns
         masses = columns.lengths[: sampler.n] ** sampler.power
         super().__init__(sampler, columns, masses)
         self.masses = to_device(masses)
+        self.rows = to_device(self.unit)
+        r, n = self.unit.shape
+        self.lanes = lanes.lanes_for(r, n)
+        alone = 8 * exchange.shared_doubles(r, n, self.lanes)
+        whole = alone + 8 * n
+        limit = shared_limit() - RESERVED
+        self.in_shared = whole <= limit
+        self.chains = max(1, BLOCK_THREADS // self.lanes)
+        while self.chains > 1 and self.chains * whole > limit // 2:
+            self.chains //= 2
+        if not self.in_shared:
+            self.chains = 1
+        self.shared = self.chains * (whole if self.in_shared else alone)
+        _need_shared(self.shared, f"a chain on bases of {r} items")
+        self.layout = (r, n, self.lanes, self.chains, self.in_shared)
         self.kernel = exchange.exchange_kernel(
             RULES.index(sampler.rule), sampler.power, *self.layout
         )
@@ -230,7 +236,7 @@ class ExchangeEngine(_BasesEngine):
             self.lanes * self.chains,
             self.shared,
             *(self.rows, self.vectors, self.masses, state["keys"], first, state["bases"]),
-            *(state["inverses"], scratch, *self.items, subsets, tracked, thin),
+            *(state["inverses"], scratch, *self.sets, subsets, tracked, thin),
             state["counts"],
         )
 
@@ -239,8 +245,6 @@ class ZonotopeEngine(_BasesEngine):
     """Hit-and-run on the zonotope."""
 
     changing: tuple[str, ...] = ("bases", "inverses", "points", "reduced costs", "ages", "counts")
-    shared_doubles = staticmethod(zonotope.shared_doubles)
-    doubles_per_item = 2
 
     def __init__(self, sampler: ZonotopeWalk) -> None:
         rule, columns = sampler.rule, sampler.columns
@@ -254,20 +258,34 @@ class ZonotopeEngine(_BasesEngine):
         n = sampler.tracker.n
         lengths = columns.lengths[:n]
         super().__init__(sampler, columns, lengths / lengths.max())
+        self.lay_out(lanes_for(n))
         given = np.zeros(0) if sampler.costs is None else sampler.costs
-        self.arrays = (
-            self.rows,
+        self.geometry = Geometry(
+            self.padded_rows(self.items.total),
             self.vectors,
             to_device(lengths),
             to_device(rule.mass[:n]),
             to_device(rule.level[:n]),
-            to_device(rule.factor),
-            float(rule.window),
+            to_device(rule.factor.T),
             to_device(given),
+            float(rule.window),
         )
-        self.fresh = rule.fresh
-        self.kernel = zonotope.zonotope_kernel(rule.gibbs, rule.fresh, rule.exponent, *self.layout)
         self.scratch: dict[int, tuple[Any, ...]] = {}
+
+    def lay_out(self, lanes: int, registers: int = 0, exponent: float | None = None) -> None:
+        """Choose how many threads work on a chain, and with how many registers each.
+
+        Another ``exponent`` than that of the rule is not the law.
+        """
+        rule = self.sampler.rule
+        self.items = share_items(self.n, lanes)
+        self.chains = WARP // lanes
+        self.shared = 8 * self.chains * tile_size(self.width, lanes)
+        _need_shared(self.shared, f"a chain on bases of {self.width} items")
+        power = rule.exponent if exponent is None else exponent
+        self.kernel = zonotope.zonotope_kernel(
+            rule.gibbs, rule.fresh, power, self.width, self.items, registers
+        )
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start at a uniform point of the tile of the given bases, or of random ones."""
@@ -276,9 +294,9 @@ class ZonotopeEngine(_BasesEngine):
         chains, r = len(keys), self.width
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((chains, r, r)),
+            "inverses": np.zeros((chains, r * row_length(r))),
             "points": np.zeros((chains, r)),
-            "reduced costs": np.zeros((chains, self.n)),
+            "reduced costs": np.zeros((chains, self.items.total)),
             "ages": np.full(chains, zonotope.NEW, np.int64),
         }
 
@@ -286,24 +304,20 @@ class ZonotopeEngine(_BasesEngine):
         self, state: dict[str, Any], first: int, subsets: Any, tracked: Any, thin: int
     ) -> None:
         """Make ``thin`` steps for each draw."""
-        chains, r = subsets.shape[1], self.width
+        chains = subsets.shape[1]
+        names = ("bases", "inverses", "points", "reduced costs")
+        home = Tiles(*(state[name] for name in names))
         if chains not in self.scratch:
-            self.scratch[chains] = (
-                cuda.device_array((chains, r), np.int32),
-                cuda.device_array((chains, r, r)),
-                cuda.device_array((chains, r)),
-                cuda.device_array((1 if self.fresh else chains, self.n)),
-                cuda.device_array((1 if self.in_shared else chains, 2, self.n)),
-                cuda.device_array((chains, self.tracker.size)),
-            )
+            picked = Tiles(*(cuda.device_array_like(array) for array in home))
+            self.scratch[chains] = picked, to_device(np.zeros((chains, self.tracker.size)))
+        picked, shares = self.scratch[chains]
+        records = Records(subsets, tracked, shares, *self.sets, state["counts"])
         launch(
             self.kernel,
             self.blocks(chains),
-            self.lanes * self.chains,
+            WARP,
             self.shared,
-            *(*self.arrays, state["keys"], first, state["bases"], state["inverses"]),
-            *(state["points"], state["reduced costs"], state["ages"], *self.scratch[chains]),
-            *(*self.items, subsets, tracked, thin, state["counts"]),
+            *(self.geometry, state["keys"], state["ages"], home, picked, records, first, thin),
         )
 
 

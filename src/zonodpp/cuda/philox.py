@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from zonodpp.cuda.compile import Word, device
+from zonodpp.cuda.compile import Word, cospi, device, sinpi
 
 # The purposes of numbers, the last word of the counter.
 PROPOSAL, CHOICE, STEP, DIRECTION, POINT, COST, PICK, PLACE, START = range(9)
@@ -65,5 +65,4 @@ def normals(key: Word, index: int, place: int, purpose: int) -> tuple[float, flo
     """Return two standard normal numbers, by the method of Box and Muller."""
     first, second = uniforms(key, index, place, purpose)
     size = math.sqrt(-2.0 * math.log(1.0 - first))
-    angle = 2.0 * math.pi * second
-    return size * math.cos(angle), size * math.sin(angle)
+    return size * cospi(2.0 * second), size * sinpi(2.0 * second)
