@@ -73,7 +73,7 @@ class Checkpoint:
             self._check(header.get("identity"))
             with damage(self.path, advice="it was left as it is; pass another path"):
                 _restore(run, n, header["chains"], arrays)
-            most = int(run.stored.max())
+            most = max(chain.drawn for chain in run.chains)
             if run.draws is not None and most > run.draws:
                 raise ValueError(
                     f"{self.path} holds {most} draws already, more than the {run.draws} "
@@ -81,6 +81,7 @@ class Checkpoint:
                 )
         for k, chain in enumerate(run.chains):
             self.rest(k, chain)
+        run.on_rest = self.rest
         if not found:
             self._write(run)
 
@@ -172,7 +173,7 @@ def _restore(run: Run, n: int, saved: list[Header], arrays: Arrays) -> None:
         _restore_chain(chain, entry, arrays, k, run.thin)
         run.sampler.check(chain.state)
         check_subsets(run.apart(subsets[k, : chain.drawn]), n)
-        run.add(k, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
+        run.store(k, chain, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
     if arrays:
         raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")
 
@@ -195,7 +196,7 @@ def _restore_chain(chain: Chain, saved: Header, arrays: Arrays, index: int, thin
     seconds = float(saved["seconds"])
     if sums.shape != chain.sums.shape or not np.isfinite(sums).all() or not seconds >= 0:
         raise ValueError(f"the sums or the time of chain {index} are none")
-    chain.rng = _generator(saved["rng"])
+    chain.rng = _generator_in(saved["rng"])
     chain.state, chain.sums, chain.seconds = state, sums, seconds
     chain.burn_in = _count(saved["burn_in"], "steps of burn-in", chain.burn_in)
     chain.drawn = _count(saved["drawn"], "draws")
@@ -209,7 +210,7 @@ def _count(value: object, what: str, most: int = 2**63 - 1) -> int:
     return value
 
 
-def _generator(state: Header) -> np.random.Generator:
+def _generator_in(state: Header) -> np.random.Generator:
     """Return a generator in the given state, if NumPy itself can have written that state."""
     name = state["bit_generator"]
     if name not in GENERATORS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,14 +10,13 @@ import numpy as np
 from zonodpp._types import Integers, SeedLike
 from zonodpp.arguments import as_count, spawn
 from zonodpp.linalg.columns import refreeze
-from zonodpp.runs.slices import Chain, advance
+from zonodpp.runs.slices import Chain, advance, empty_rows
 from zonodpp.samplers import Method, Sampler
 from zonodpp.samplers.methods import method_of
 from zonodpp.targets.target import Target
 
-# Seconds of work ahead of a stream: the first draw comes at once, later ones in larger blocks.
-FIRST_BLOCKS, LATER_BLOCKS = (0.0, 1e-4), 1e-3
-NOTHING_TRACKED = np.zeros((1, 0))
+AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
+GROWTH = 8  # times the draws of the block before: the first draw comes at once, the next ones soon
 
 
 def prepare(target: Target, method: str | Method = "auto", **options: object) -> PreparedSampler:
@@ -103,10 +101,10 @@ class PreparedSampler:
         """
         generator = _generator(rng)
         steps = as_count(burn_in, "burn_in", 0) + 1
-        subsets = np.empty((1, self._sampler.width), np.int32)
+        subsets, nothing = empty_rows(self._sampler, 1)
         state = self._sampler.start(generator, None)
         # A tree that takes long is finished by several calls.
-        while self._sampler.advance(state, generator, subsets, NOTHING_TRACKED, steps) == 0:
+        while self._sampler.advance(state, generator, subsets, nothing, steps) == 0:
             pass
         return _items(subsets[0].astype(np.int64))
 
@@ -133,9 +131,12 @@ class PreparedSampler:
         return self._blocks(chain, thin)
 
     def _blocks(self, chain: Chain, thin: int) -> Iterator[Integers]:
-        for seconds in itertools.chain(FIRST_BLOCKS, itertools.repeat(LATER_BLOCKS)):
-            _, subsets, _ = advance(self._sampler, chain, None, thin, seconds)
-            yield from map(_items, subsets.astype(np.int64))
+        rows = 1
+        while True:
+            subsets, nothing = empty_rows(self._sampler, rows)
+            made = advance(self._sampler, chain, subsets, nothing, thin, AHEAD)
+            yield from map(_items, subsets[:made].astype(np.int64))
+            rows = GROWTH * rows if made == rows else max(1, made)
 
 
 def _generator(rng: SeedLike) -> np.random.Generator:

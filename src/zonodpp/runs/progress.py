@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -88,17 +88,18 @@ def work_done(run: Run) -> tuple[int, int]:
     return position, int(run.counts[:, 0].sum())
 
 
-@contextmanager
-def reporter(progress: ProgressLike) -> Iterator[Callable[[Progress], None] | None]:
+def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progress], None] | None]:
     """Return the function to call with each `Progress` that ``progress`` asks for, or None."""
     if callable(progress):
-        yield _throttled(progress)
-        return
-    if not (is_watched() if progress is None else progress):
-        yield None
-        return
+        return nullcontext(_throttled(progress))
+    return _bar() if (is_watched() if progress is None else progress) else nullcontext()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """Show a bar in a terminal or in a notebook."""
     # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
-    # until a bar is wanted. It draws the bar in a terminal or in a notebook.
+    # until a bar is wanted.
     bar = importlib.import_module("tqdm.auto").tqdm(
         total=1.0,
         bar_format="|{bar}|{desc}",

@@ -16,7 +16,7 @@ from zonodpp.runs.checkpoint import Checkpoint, identify
 from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Method, Sampler
+from zonodpp.samplers import Method
 from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
@@ -124,7 +124,7 @@ def sample(
     chosen = method_of(method, target, options, OTHER_NAMES)
     if draws is not None or seconds is None:
         draws = as_count(1000 if draws is None else draws, "draws", 1)
-    n_chains = as_count(chains, "chains", 1)
+    chains = as_count(chains, "chains", 1)
     burn_in = as_count(burn_in, "burn_in", 0)
     thin = as_count(thin, "thin", 1)
     if seconds is not None:
@@ -132,35 +132,33 @@ def sample(
     if workers is not None:
         workers = as_count(workers, "workers", 1, MOST_WORKERS)
     sets = tracked_sets(track, target)
-
-    on_gpu = device is not None and one_of(device, "device", DEVICES) == "cuda"
-    if on_gpu:
+    device = one_of("cpu" if device is None else device, "device", DEVICES)
+    if device == "cpu":
+        sampler, abreast = chosen.prepare(target, sets), 1
+    else:
         _refuse_with_gpu(executor=executor, workers=workers)
         from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
 
-        sampler: Sampler = prepare_on_device(chosen, target, sets, n_chains, checkpoint is not None)
-    else:
-        sampler = chosen.prepare(target, sets)
-    abreast = n_chains if on_gpu else 1
+        sampler = prepare_on_device(chosen, target, sets, chains, checkpoint is not None)
+        abreast = chains
     if sampler.independent:
         burn_in, thin = 0, 1
-    need_room(sampler, n_chains // abreast, draws)
-    starts = _starts(init, n_chains, target)
-    if on_gpu:
+    need_room(sampler, chains // abreast, draws)
+    starts = _starts(init, chains, target)
+    if device == "cuda":
         starts = [None if init is None else np.array(starts)]
-    generators = spawn(rng, n_chains // abreast)
+    generators = spawn(rng, len(starts))
     file = None
     if checkpoint is not None:
-        call = {"method": chosen.name, "options": options_of(chosen), "chains": n_chains}
-        call |= {"device": "cuda" if on_gpu else "cpu"}
-        call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init}
-        file = Checkpoint(checkpoint, identify(target, None if rng is None else generators, **call))
+        call = {"method": chosen.name, "options": options_of(chosen), "chains": chains}
+        call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init, "device": device}
+        seeds = None if rng is None else generators
+        file = Checkpoint(checkpoint, identify(target, seeds, **call))
     run = Run.start(sampler, generators, starts, draws, burn_in, thin, abreast)
     if file is not None:
         file.resume(run, target.n)
-        run.on_rest = file.rest
     ended = _run(run, file, progress, seconds, executor, workers)
-    if ended and seconds is not None and not run.stored.all():
+    if ended and seconds is not None and not run.length:
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
         if sampler.independent:
             to_first = "the first draw, which takes longer"
@@ -177,10 +175,10 @@ def _run(
     workers: int | None,
 ) -> bool:
     """Run the chains, with progress and checkpoints between slices; False after Ctrl-C."""
-    begun = time.perf_counter()
-    before = work_done(run)  # a checkpoint's, in a run that goes on
     lost, ended = None, True
     with reporter(progress) as report:
+        begun = time.perf_counter()
+        before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
 
         def after_slice() -> None:
             if report is not None:
@@ -193,7 +191,7 @@ def _run(
                 run, seconds=seconds, executor=executor, workers=workers, after_slice=after_slice
             )
         except Interrupted:
-            text = f"interrupted: returning the {int(run.stored.min())} draws made so far"
+            text = f"interrupted: returning the {run.length} draws made so far"
             warnings.warn(text, stacklevel=3)
             ended = False
         except LostWorkers as error:
@@ -201,9 +199,9 @@ def _run(
     if file is not None:
         file.write(run)
     if lost is not None:
-        if not run.stored.all():
+        if not run.length:
             raise RuntimeError(f"{lost} before every chain had a draw") from lost
-        text = f"{lost}: returning the {int(run.stored.min())} draws made so far"
+        text = f"{lost}: returning the {run.length} draws made so far"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return ended
 
@@ -235,7 +233,7 @@ def _result(run: Run, target: Target, method: str) -> Samples:
     subsets, tracked = run.cut()
     if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
-    stats = {name: run.counts[:, k] for k, name in enumerate(run.sampler.counters)}
-    seconds = np.array([chain.seconds for chain in run.chains])
-    stats["seconds"] = np.repeat(seconds / run.abreast, run.abreast)
+    stats = dict(zip(run.sampler.counters, run.counts.T, strict=True))
+    seconds = [chain.seconds / run.abreast for chain in run.chains for _ in range(run.abreast)]
+    stats["seconds"] = np.array(seconds)
     return Samples(subsets, target, method, tracked=tracked, stats=stats)

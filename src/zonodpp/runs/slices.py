@@ -1,10 +1,10 @@
 """A slice of work on one chain, between which Python has control.
 
-A chain is its generator and its state. One task advances one chain for a slice of time and returns
-what it drew; chains take turns, so that all of them are about equally long at any moment. Draws do
-not depend on how their steps are cut into slices, nor on where the slices run. A slice may end in
-the middle of the ``thin`` steps to a draw: the chain then carries the steps made so far. It may
-also end in the middle of an independent draw that takes long: the chain's state carries that one.
+A chain is its generator and its state. One task advances one chain for a slice of time; chains take
+turns, so that all of them are about equally long at any moment. Draws do not depend on how their
+steps are cut into slices, nor on where the slices run. A slice may end in the middle of the
+``thin`` steps to a draw: the chain then carries the steps made so far. It may also end in the
+middle of an independent draw that takes long: the chain's state carries that one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from zonodpp.arguments import physical_memory
 from zonodpp.samplers import Sampler, State
 
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
+# Multiplications of the first call of a slice, if a step takes r^2 n: walks take about as many.
+FIRST_WORK = 100_000
+GROWTH = 16  # times the steps of the call before, at most: the pace of a few steps may mislead
 CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 ALWAYS_THERE = 2**20  # bytes that every machine has
 FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
@@ -47,11 +50,15 @@ class Chain:
         return self.drawn * thin + self.taken - self.burn_in
 
 
+Slice = tuple[Chain, Subsets, Floats]  # a chain with what a slice has drawn
+
+
 @dataclass
 class Run:
     """The chains of one call of `sample`, and their draws.
 
-    The arrays of draws have room for all of them, or grow if their number is open.
+    The arrays of draws have room for all of them, or grow if their number is open. Threads write
+    into them directly, and a chain counts a draw once it is there.
     """
 
     sampler: Sampler
@@ -62,13 +69,10 @@ class Run:
     on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
-    stored: Integers = field(init=False)  # draws of each chain that are in the arrays
 
     def __post_init__(self) -> None:
-        shape = (len(self.chains), FIRST_ROOM if self.draws is None else self.draws)
-        self.subsets = np.empty((*shape, self.sampler.width), np.int32)
-        self.tracked = np.empty((*shape, self.sampler.tracker.size))
-        self.stored = np.zeros(len(self.chains), np.int64)
+        room = FIRST_ROOM if self.draws is None else self.draws
+        self.subsets, self.tracked = empty_rows(self.sampler, len(self.chains), room)
 
     @classmethod
     def start(
@@ -85,9 +89,9 @@ class Run:
         chains: list[Chain] = []
         for generator, init in zip(generators, starts, strict=True):
             state = sampler.start(generator, init)
-            if not chains:
+            if len(generators) > 1 and not chains:
                 size = sum(array.nbytes for array in state.values())
-                need_memory(len(generators) * size, f"the states of {len(generators):,} chains")
+                need_memory(len(generators) * size, "the states of {:,} chains", len(generators))
             chains.append(Chain(generator, state, burn_in, sums=np.zeros(sampler.tracker.size)))
         return cls(sampler, chains, draws, thin, abreast)
 
@@ -97,31 +101,39 @@ class Run:
         return all(chain.drawn == self.draws for chain in self.chains)
 
     @property
+    def length(self) -> int:
+        """The draws of the shortest chain."""
+        return min(chain.drawn for chain in self.chains)
+
+    @property
     def counts(self) -> Integers:
         """What has been counted, (chains, counters)."""
-        return np.vstack([chain.state["counts"] for chain in self.chains])
+        counts = np.array([chain.state["counts"] for chain in self.chains])
+        return counts.reshape(-1, len(self.sampler.counters))
+
+    def advance(self, index: int, seconds: float, stop: threading.Event | None = None) -> Slice:
+        """Advance one chain for about ``seconds``; its draws go into the arrays at once."""
+        chain = self.chains[index]
+        subsets, tracked = self.subsets[index, chain.drawn :], self.tracked[index, chain.drawn :]
+        made = advance(self.sampler, chain, subsets, tracked, self.thin, seconds, stop)
+        return chain, subsets[:made], tracked[:made]
 
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
         """Take over a chain as a slice has left it, with the draws of that slice."""
         self.chains[index] = chain
-        self.add(index, subsets, tracked)
+        end, room = chain.drawn, self.subsets.shape[1]
+        if end >= room and end != self.draws:
+            more = ((0, 0), (0, max(end, room)), (0, 0))
+            self.subsets, self.tracked = np.pad(self.subsets, more), np.pad(self.tracked, more)
+        if subsets.base is not self.subsets:  # made elsewhere, or before the arrays grew
+            self.subsets[index, end - len(subsets) : end] = subsets
+            self.tracked[index, end - len(subsets) : end] = tracked
         if self.on_rest is not None:
             self.on_rest(index, chain)
 
-    def add(self, chain: int, subsets: Subsets, tracked: Floats) -> None:
-        """Append a block of draws to a chain."""
-        begin = int(self.stored[chain])
-        end = begin + len(subsets)
-        if end > self.subsets.shape[1]:
-            more = ((0, 0), (0, max(end, self.subsets.shape[1])), (0, 0))
-            self.subsets, self.tracked = np.pad(self.subsets, more), np.pad(self.tracked, more)
-        self.subsets[chain, begin:end] = subsets
-        self.tracked[chain, begin:end] = tracked
-        self.stored[chain] = end
-
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""
-        length = int(self.stored.min())
+        length = self.length
         if self.abreast > 1:
             subsets, tracked = self.subsets[0, :length], self.tracked[0, :length]
             return self.apart(subsets).copy(), self.apart(tracked).copy()
@@ -135,11 +147,22 @@ class Run:
         return rows.reshape(draws, self.abreast, width // self.abreast).swapaxes(0, 1)
 
 
-def need_memory(size: int, what: str) -> None:
+def empty_rows(sampler: Sampler, *shape: int) -> tuple[Subsets, Floats]:
+    """Return arrays for draws and for what is tracked; systems take memory when it is written."""
+    subsets = np.empty((*shape, sampler.width), np.int32)
+    return subsets, np.zeros((*shape, sampler.tracker.size))
+
+
+def row_bytes(sampler: Sampler) -> int:
+    """Return the bytes that one draw takes."""
+    return 4 * sampler.width + 8 * sampler.tracker.size
+
+
+def need_memory(size: int, what: str, *numbers: int) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
     if size > ALWAYS_THERE and size > (memory := physical_memory()):
         raise MemoryError(
-            f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "
+            f"{what.format(*numbers)} take about {size / 2**30:,.0f} GiB, and this machine has "
             f"{memory / 2**30:,.0f} GiB of memory; ask for fewer chains or draws"
         )
 
@@ -147,43 +170,43 @@ def need_memory(size: int, what: str) -> None:
 def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = FIRST_ROOM if draws is None else draws
-    size = CHAIN_BYTES + room * (4 * sampler.width + 8 * sampler.tracker.size)
-    need_memory(chains * size, f"{chains:,} chains of {room:,} draws")
+    size = chains * (CHAIN_BYTES + room * row_bytes(sampler))
+    need_memory(size, "{:,} chains of {:,} draws", chains, room)
 
 
 def advance(
     sampler: Sampler,
     chain: Chain,
-    draws: int | None,
+    subsets: Subsets,
+    tracked: Floats,
     thin: int,
     seconds: float,
     stop: threading.Event | None = None,
-) -> tuple[Chain, Subsets, Floats]:
-    """Advance one chain for about ``seconds``; return it with its new draws."""
-    begun = time.perf_counter()
-    blocks: list[tuple[Subsets, Floats]] = []
-    steps = 1  # of the next call of compiled code
+) -> int:
+    """Advance one chain for about ``seconds``, or until the arrays are full.
+
+    Return the number of new draws, which are the first rows of the arrays. ``tracked`` holds zeros.
+    """
+    before = begun = time.perf_counter()
+    made = 0
+    guess = FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
+    steps = min(max(1, guess), GROWTH)  # of the next call of compiled code
     while True:
-        before, position = time.perf_counter(), chain.position(thin)
+        position = chain.position(thin)
         count = 1 if chain.burn_in else max(1, steps // thin)
-        if draws is not None:
-            count = min(count, draws - chain.drawn)
-        subsets = np.empty((count, sampler.width), np.int32)
-        tracked = np.zeros((count, sampler.tracker.size))
-        made = _make_steps(sampler, chain, thin, steps, subsets, tracked)
-        chain.drawn += made
-        blocks.append((subsets[:made], tracked[:made]))
+        rows = slice(made, min(made + count, len(subsets)))
+        new = _make_steps(sampler, chain, thin, steps, subsets[rows], tracked[rows])
         now = time.perf_counter()
-        if chain.drawn == draws or now - begun >= seconds or (stop and stop.is_set()):
-            break
-        taken = chain.position(thin) - position
+        made += new
+        chain.drawn += new
+        chain.seconds += now - before
+        if made == len(subsets) or now - begun >= seconds or (stop and stop.is_set()):
+            return made
+        taken = max(1, chain.position(thin) - position)  # a draw that takes long counts as a step
+        pace = taken / max(now - before, 1e-7)
         ahead = min(BLOCK, begun + seconds - now)
-        most = max(1, 4 * taken)  # a call may end within a draw that takes long
-        steps = int(np.clip(taken * ahead / max(now - before, 1e-7), 1, most))
-    chain.seconds += now - begun
-    if len(blocks) == 1:
-        return chain, *blocks[0]
-    return chain, np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+        steps = max(1, int(min(pace * ahead, GROWTH * taken)))
+        before = now
 
 
 def _make_steps(

@@ -24,18 +24,17 @@ from concurrent.futures import (
 )
 from typing import NamedTuple
 
-from zonodpp._types import Floats, Subsets
 from zonodpp.linalg.columns import refreeze
-from zonodpp.runs.slices import Chain, Run, advance
+from zonodpp.runs.slices import Chain, Run, Slice, advance, empty_rows, row_bytes
 from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 RETRIES = 3  # times that a slice which the executor has lost is made again
 
+REMOTE_BYTES = 2**26  # of draws that a slice elsewhere makes at most
 MOST_KNOWN = 4  # samplers that a process of an executor keeps
 
-Slice = tuple[Chain, Subsets, Floats]  # a chain with what a slice has drawn
 _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
 
@@ -89,7 +88,13 @@ def advance_elsewhere(
         sampler = parcel.open()
         if sampler is None:
             return None
-        return advance(sampler, copy.deepcopy(chain), draws, thin, seconds)
+        chain = copy.deepcopy(chain)
+        rows = max(1, REMOTE_BYTES // row_bytes(sampler))
+        if draws is not None:
+            rows = min(rows, draws - chain.drawn)
+        subsets, tracked = empty_rows(sampler, rows)
+        made = advance(sampler, chain, subsets, tracked, thin, seconds)
+        return chain, subsets[:made], tracked[:made]
     except Exception as error:
         error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
         return error
@@ -131,15 +136,14 @@ class _Tasks:
         run, chain = self.run, self.run.chains[index]
         if chain.drawn == run.draws or self.stop.is_set():
             return
-        call = (chain, run.draws, run.thin, self.length)
         task: Future[Slice | Exception | None]
         if self.threads:
-            task = self.executor.submit(advance, run.sampler, *call, self.stop)
+            task = self.executor.submit(run.advance, index, self.length, self.stop)
         else:
             parcel = Parcel(self._key, self._content if self._needed[index] else None)
-            attempt = next(self._attempts)
+            call = (chain, run.draws, run.thin, self.length, next(self._attempts))
             try:
-                task = self.executor.submit(advance_elsewhere, parcel, *call, attempt)
+                task = self.executor.submit(advance_elsewhere, parcel, *call)
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
@@ -211,8 +215,7 @@ def run_chains(
 ) -> None:
     """Advance all chains in turn until they are done or the time is up; store their draws.
 
-    ``after_slice`` is called after every few slices. The first slice of a single chain is made in
-    this thread: often it is all there is to do.
+    ``after_slice`` is called after every few slices. Where one thread is enough, it is this one.
 
     Raises
     ------
@@ -223,22 +226,33 @@ def run_chains(
     """
     deadline = float("inf") if seconds is None else time.perf_counter() + seconds
     length = THREAD_SLICE if executor is None else REMOTE_SLICE
-    if executor is None and len(run.chains) == 1 and not run.done:
-        first = length if seconds is None else min(length, seconds / 8)
-        try:
-            run.store(0, *advance(run.sampler, run.chains[0], run.draws, run.thin, first))
-            after_slice()
-        except KeyboardInterrupt:
-            raise Interrupted from None
+    chains = len(run.chains)
+    processors = 1 if chains == 1 else workers or os.cpu_count() or 1
+    if seconds is not None:  # at least a few turns for every chain
+        length = min(length, seconds * processors / (8 * chains))
+    try:
+        if executor is None and processors == 1:
+            _take_turns_here(run, length, deadline, after_slice)
+        elif not run.done:
+            tasks = _Tasks(run, executor, min(processors, chains), length)
+            _take_turns(tasks, deadline, after_slice)
+    except KeyboardInterrupt:
+        raise Interrupted from None
+
+
+def _take_turns_here(
+    run: Run, length: float, deadline: float, after_slice: Callable[[], None]
+) -> None:
+    """Make slices of all chains in turn, in this thread."""
+    while not run.done:
+        for index, chain in enumerate(run.chains):
+            left = deadline - time.perf_counter()
+            # Every chain has one slice, however short the time.
+            if chain.drawn != run.draws and (left > 0 or not chain.seconds):
+                run.store(index, *run.advance(index, min(length, left)))
+                after_slice()
         if time.perf_counter() >= deadline:
             return
-    if not run.done:
-        processors = workers or os.cpu_count() or 1
-        if seconds is not None:  # at least a few turns for every chain
-            length = min(length, seconds * processors / (8 * len(run.chains)))
-        _take_turns(
-            _Tasks(run, executor, min(processors, len(run.chains)), length), deadline, after_slice
-        )
 
 
 def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None]) -> None:
@@ -258,6 +272,6 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
             after_slice()
     except KeyboardInterrupt:
         tasks.interrupt()
-        raise Interrupted from None
+        raise
     finally:
         tasks.close()

@@ -36,7 +36,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Subsets
+from zonodpp.arguments import spawn
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ Sets = Sequence[Sequence[int]] | None  # tracked sets of item numbers
 Made = TypeVar("Made")
 
 MOST_REMEMBERED = 8  # things prepared for one target: methods with their options
+STARTS = 64  # states in which chains start: so many that few of a run's chains share one
+SMALL_STATE = 2**18  # bytes up to which such a state is remembered
 _remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
@@ -106,6 +110,24 @@ def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
     if len(known) > MOST_REMEMBERED:
         known.pop(next(iter(known)), None)
     return found
+
+
+def remembered_start(
+    known: dict[int, State], rng: np.random.Generator, make: Callable[[np.random.Generator], State]
+) -> State:
+    """Return the state of a fresh chain: a copy of one of `STARTS` states, picked at random.
+
+    ``make`` makes each of them when it is first picked, by a generator that belongs to its number,
+    so that no draw depends on earlier calls. ``known`` remembers those that are small.
+    """
+    number = int(rng.random() * STARTS)
+    state = known.get(number)
+    if state is None:
+        with one_thread():
+            state = make(spawn(number, purpose="start of a chain")[0])
+        if sum(array.nbytes for array in state.values()) <= SMALL_STATE:
+            known[number] = state
+    return {name: array.copy() for name, array in state.items()}
 
 
 def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:

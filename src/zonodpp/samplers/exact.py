@@ -24,12 +24,10 @@ from zonodpp.linalg.columns import Columns, frozen
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
 from zonodpp.samplers.designs import DesignDraws
-from zonodpp.samplers.mixture import prepare_mixture
+from zonodpp.samplers.mixture import Mixture, prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
 from zonodpp.samplers.streamed import prepare_stream
 from zonodpp.samplers.tracking import SetTracker, with_sets
-from zonodpp.targets.design import Design
-from zonodpp.targets.streamed import StreamedDPP
 
 if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
@@ -85,15 +83,21 @@ class Exact:
                 f"method='exact' draws from projection DPPs (power 2), not from power "
                 f"{target.power:g}; use method='exchange' or 'zonotope'"
             )
-        if isinstance(target, StreamedDPP):
-            return with_sets(prepare_stream(target, self.pool), track)
-        if isinstance(target, Design):
-            first = self.prepare(target.base)
-            tracker = SetTracker.of(None, target.n)
-            return with_sets(DesignDraws(first, target.k, tracker), track)
-        set_up: Any = prepare_mixture if target.chooses_eigenvectors else prepare_projection
-        sampler = remember(target, self.name, lambda: set_up(target))
-        return with_sets(replace(sampler, algorithm=self.algorithm), track)
+        kind: Any = target  # of the class that goes with ``exact_draws``
+        if target.exact_draws == "passes":
+            return with_sets(prepare_stream(kind, self.pool), track)
+        if target.exact_draws == "design":
+            first = self.prepare(kind.base)
+            return with_sets(DesignDraws(first, kind.k, SetTracker.of(None, kind.n)), track)
+        mixture = target.exact_draws == "mixture"
+        sampler: ExactDraws | Mixture = remember(
+            target,
+            self.name,
+            lambda: prepare_mixture(kind) if mixture else prepare_projection(kind),
+        )
+        if sampler.algorithm != self.algorithm:
+            sampler = replace(sampler, algorithm=self.algorithm)
+        return with_sets(sampler, track)
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class ExactDraws:
             "counts": np.zeros(len(self.counters), np.int64),
             "pending": np.zeros(BATCH, np.int64),
             "levels": np.zeros(BATCH),
-            "head": np.full(1, BATCH),
+            "head": np.array([BATCH]),
         }
 
     def advance(
@@ -145,18 +149,20 @@ class ExactDraws:
         """
         (draws, r), head = subsets.shape, state["head"]
         width = r + -r % VECTOR  # zeros fill rows up to whole vectors
-        scratch = np.zeros((r, width)), np.zeros((BATCH, width)), np.empty(r), np.empty(width)
-        progress = np.array([0, r, state["counts"][PROPOSALS]])
+        scratch = np.zeros((r + BATCH + 2, width))
+        counts = state["counts"]
+        progress = np.zeros(3, np.int64)
+        progress[LEFT], progress[ACCEPTED] = r, counts[PROPOSALS]
         tables = self.columns, self.whitening, self.lengths, self.alias
-        queue = state["pending"], state["levels"], head, state["counts"]
+        queue = state["pending"], state["levels"], head, counts
         while progress[DRAWN] < draws:
             batches = 0
             if head[0] == BATCH:
                 sure = ((draws - progress[DRAWN] - 1) * r + progress[LEFT]) // BATCH
                 batches = max(1, min(sure, MOST_BATCHES))
             uniforms = rng.random((batches, 2 * BATCH))
-            draw_by_rejection(uniforms, *tables, subsets, *queue, progress, *scratch)
-            if state["counts"][PROPOSALS] - progress[ACCEPTED] > PATIENCE * r:
+            draw_by_rejection(uniforms, *tables, subsets, *queue, progress, scratch)
+            if counts[PROPOSALS] - progress[ACCEPTED] > PATIENCE * r:
                 raise ArithmeticError(
                     f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
                     "target was made of has changed since; make the target anew"
@@ -231,18 +237,17 @@ def draw_by_rejection(
     head: Integers,
     counts: Integers,
     progress: Integers,
-    N: Floats,
-    fetched: Floats,
-    c: Floats,
-    row: Floats,
+    scratch: Floats,
 ) -> None:
     """Fill subsets with draws until all are made or the random numbers are used up.
 
     A column's weight scales its leverage and its share outside the span alike. So it enters the
     proposal table alone, and ``lengths`` are |W a_i|^2 without it. ``progress`` says where to go on
-    with N; the last three are scratch. Row k of ``uniforms`` is used for one batch of proposals.
+    with N, the first rows of ``scratch``. Row k of ``uniforms`` is used for one batch of proposals.
     """
-    r, width = N.shape
+    r, width = W.shape[0], scratch.shape[1]
+    N, fetched = scratch[:r], scratch[r : r + BATCH]
+    c, row = scratch[r + BATCH], scratch[r + BATCH + 1]
     dense = columns.dense
     sparse = dense.shape[0] == 0
     h = head[0]

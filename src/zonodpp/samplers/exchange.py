@@ -21,7 +21,7 @@ change.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -38,11 +38,11 @@ from zonodpp.basis.columns import (
     matrix_of,
     unit_vectors,
 )
-from zonodpp.basis.inverse import has_drifted, independent_items, inverse_of
+from zonodpp.basis.inverse import has_drifted, inverse_of, random_basis
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, largest_entries
-from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers import Sampler, Sets, State, remembered_start
 from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.exchange_walk import (
     COUNTERS,
@@ -136,6 +136,7 @@ class ExchangeWalk:
     whole: bool  # whether the tableau is all of T D, not T alone
     oldest: int  # updates after which the tableau is computed anew
     tracker: SetTracker
+    starts: dict[int, State] = field(default_factory=dict)  # those that were made so far
     counters: tuple[str, ...] = COUNTERS
     independent: bool = False
 
@@ -146,14 +147,23 @@ class ExchangeWalk:
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
-        inside = self._initial_basis(rng) if init is None else self._given_basis(init)
+        if init is None:
+            state = remembered_start(
+                self.starts, rng, lambda own: self._at(random_basis(self.columns, self.power, own))
+            )
+        else:
+            state = self._at(self._given_basis(init))
+        tableau = aligned(state["tableau"].shape)
+        tableau[:] = state["tableau"]
+        return {**state, "tableau": tableau}
+
+    def _at(self, inside: Integers) -> State:
+        """Return the state of a chain at a basis."""
         outside = np.setdiff1d(np.arange(self.n), inside)
         place = np.empty(self.n, np.int64)
         place[inside] = np.arange(self.r)
         place[outside] = -1 - np.arange(self.n - self.r)
-        tableau = aligned((self.r, self.columns.lengths.size if self.whole else self.r))
-        tableau[:] = self._tableau(inside)
-        basis = BasisState(inside, outside, place, tableau, np.zeros(1, np.int64))
+        basis = BasisState(inside, outside, place, self._tableau(inside), np.zeros(1, np.int64))
         return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(
@@ -231,14 +241,6 @@ class ExchangeWalk:
                 + hint
             )
         return given
-
-    def _initial_basis(self, rng: np.random.Generator) -> Integers:
-        """Choose independent items among the first of a random order, heavy items first."""
-        factors = self.columns.lengths[: self.n]
-        usable = np.flatnonzero(factors)
-        keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
-        order = usable[np.argsort(-keys)]
-        return independent_items(self.columns, order)
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:

@@ -7,7 +7,7 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, SupportsIndex
 
 import numpy as np
@@ -17,10 +17,10 @@ from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_flag, as_items, as_positive, one_of, spawn
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.basis.inverse import has_drifted, inverse_of
+from zonodpp.basis.inverse import has_drifted, inverse_of, random_basis
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.gram import RankError
-from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers import Sampler, Sets, State, remembered_start
 from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.jump_line import run_by_long_steps
 from zonodpp.samplers.lines import (
@@ -49,7 +49,6 @@ from zonodpp.tiles.frame import Frame, frame_of
 from zonodpp.tiles.long_step import FEASIBLE, order_scratch
 from zonodpp.tiles.pivots import TileState, empty_tile, tile_scratch
 from zonodpp.tiles.start import (
-    any_basis,
     bare_tile,
     checked_basis,
     find_tile,
@@ -203,6 +202,7 @@ class ZonotopeWalk:
     ellipsoid: Ellipsoid
     costs: Floats | None  # of the fixed tiling, for unit columns
     tracker: SetTracker
+    starts: dict[int, State] = field(default_factory=dict)  # those that were made so far
     counters: tuple[str, ...] = COUNTERS
     independent: bool = False
 
@@ -216,17 +216,14 @@ class ZonotopeWalk:
 
         With fresh tilings, start in a random basis.
         """
+        if init is None and self.rule.fresh:
+            return remembered_start(self.starts, rng, self._random_start)
         lengths = self.columns.lengths
         n, r = lengths.size, len(self.rule.factor)
         costs = rng.standard_normal(n)
         if self.costs is not None:
             costs[: self.costs.size] = self.costs
-        if init is None and self.rule.fresh:
-            # No point is carried, so a random basis does, without a program to solve.
-            basis = any_basis(self.columns, lengths * rng.standard_exponential(n))
-            tile = bare_tile(self.columns, basis)
-            x = np.zeros(r)
-        elif init is None:
+        if init is None:
             x = matrix_of(self.columns) @ (lengths * rng.random(n))
             tile = find_tile(self.columns, x, costs)
         else:
@@ -236,11 +233,13 @@ class ZonotopeWalk:
             rest = np.where(tile.side < 0, lengths, 0.0)
             rest[tile.basis] = tile.u
             x = matrix_of(self.columns) @ rest
-        state = {name: getattr(tile, name) for name in TILE_FIELDS}
-        state["x"] = np.array(x, dtype=np.float64)
-        state["c"] = np.array(costs, dtype=np.float64)
-        state["counts"] = np.zeros(len(COUNTERS), np.int64)
-        return state
+        return _state_of(tile, x, costs)
+
+    def _random_start(self, rng: np.random.Generator) -> State:
+        """Start in a random basis: no point is carried, so there is no program to solve."""
+        tile = bare_tile(self.columns, random_basis(self.columns, 1.0, rng))
+        costs = rng.standard_normal(self.columns.lengths.size)
+        return _state_of(tile, np.zeros(len(self.rule.factor)), costs)
 
     def advance(
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
@@ -312,6 +311,12 @@ class ZonotopeWalk:
             raise ValueError("the lengths of the basis' columns are others")
         if not np.isin(state["side"], (-1.0, 0.0, 1.0)).all() or (state["gap"] < 0).any():
             raise ValueError("the bounds of the items outside the basis are none")
+
+
+def _state_of(tile: TileState, x: Floats, costs: Floats) -> State:
+    """Return the state of a fresh chain."""
+    counts = np.zeros(len(COUNTERS), np.int64)
+    return {**tile._asdict(), "x": x, "c": costs, "counts": counts}
 
 
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:

@@ -9,6 +9,7 @@ import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from zonodpp.arguments import one_of
@@ -24,6 +25,7 @@ METHODS = {
 }
 
 
+@cache
 def method_class(name: str) -> Any:
     """Return the class of the method objects of this name."""
     file, kind = METHODS[name].split(".")
@@ -62,9 +64,8 @@ def method_of(
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
         method = best_method(target).name
     kind = method_class(method)
-    known = [field.name for field in fields(kind)]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
+    known = [field.name for field in fields(kind)] if options else []
+    if unknown := sorted(options.keys() - known):
         hints = (_meant(name, known, parameters) for name in unknown)
         meant = next((f"; did you mean {hint}=?" for hint in hints if hint), "")
         raise TypeError(

@@ -53,6 +53,8 @@ class SetTracker:
 
     def fill(self, subsets: Subsets, tracked: Floats) -> None:
         """Add 1 to tracked[k, j] where draw k holds all of set j."""
+        if not self.size:
+            return
         present = {i: (subsets == i).any(axis=1) for i in set(self.items.tolist())}
         for j in range(self.size):
             held = [present[i] for i in self.items[self.starts[j] : self.starts[j + 1]].tolist()]

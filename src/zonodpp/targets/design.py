@@ -73,6 +73,7 @@ class Design(Target):
     d: int
     k: int
     base: ProjectionDPP
+    exact_draws = "design"
 
     def __init__(self, X: MatrixLike, k: int, *, weights: ArrayLike | None = None) -> None:
         matrix = as_matrix(X, "X")

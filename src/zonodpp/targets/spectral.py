@@ -50,7 +50,7 @@ class SpectralTarget(Target):
 
     vectors: Floats
     log_eigenvalues: Floats
-    chooses_eigenvectors = True
+    exact_draws = "mixture"
 
     def _set(self, found: Spectrum, labels: Labels | None, **more: int) -> None:
         n, r = found.vectors.shape

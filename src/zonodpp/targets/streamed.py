@@ -62,6 +62,7 @@ class StreamedDPP(ProjectionDPP):
     _view: View
     _gram: DenseGram
     _check: Check
+    exact_draws = "passes"
 
     def __init__(
         self, source: RowSource, view: View | None = None, ids: RowSource | None = None

@@ -59,7 +59,9 @@ class Target:
     weights: Floats | None = None
     labels: Labels | None = None
     graph: Graph | None = None
-    chooses_eigenvectors: bool = False  # whether an exact draw begins with eigenvectors
+    # How exact draws are made: from a "projection", from a "mixture" of projections that
+    # eigenvectors span, of a "design", or by "passes" over rows.
+    exact_draws: str = "projection"
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix, matrix_of
@@ -24,22 +25,17 @@ class OutsideError(ValueError):
     """The point is not in the zonotope."""
 
 
-def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
-    """Return r independent columns (QR with column pivoting), by preference those of large scale.
-
-    Without scale they are about as well conditioned as any.
-    """
+def any_basis(columns: UnitColumns) -> Integers:
+    """Return r independent columns (QR with column pivoting), about as well conditioned as any."""
     unit = matrix_of(columns)
     if sp.issparse(unit) and math.prod(unit.shape) > LARGEST:
         raise ValueError(
             f"a first basis takes a dense matrix of {unit.shape[0]:,} x {unit.shape[1]:,}, which "
             "is too large; use method='trees' for a graph, or method='exact'"
         )
-    dense = to_dense(unit)
-    if scale is not None:
-        dense = dense * scale
-    order = scipy.linalg.qr(dense, mode="r", pivoting=True)[-1]
-    return np.asarray(order[: len(dense)], dtype=np.int64)
+    with one_thread(unit.shape[0] * math.prod(unit.shape)):
+        order = scipy.linalg.qr(to_dense(unit), mode="r", pivoting=True)[-1]
+    return np.asarray(order[: unit.shape[0]], dtype=np.int64)
 
 
 def checked_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
