@@ -140,7 +140,9 @@ def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function, F
     return place_window, add_tile, change_density
 
 
-def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: Items) -> Function:
+def half_walk(  # noqa: C901 - of all together
+    gibbs: bool, fresh: bool, exponent: float, r: int, items: Items
+) -> Function:
     """Compile the walk over the tiles of one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
     wait, _, _, _, any_thread = group_functions(lanes)

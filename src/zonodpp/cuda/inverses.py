@@ -65,7 +65,7 @@ class InverseFunctions(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def inverse_functions(r: int, lanes: int) -> InverseFunctions:
+def inverse_functions(r: int, lanes: int) -> InverseFunctions:  # noqa: C901 - of all together
     """Compile the functions for bases of r items."""
     pitch = row_length(r)
     column = r * pitch

@@ -37,7 +37,7 @@ class TileFunctions(NamedTuple):
     cross: Function
 
 
-def tile_functions(r: int, items: Items) -> TileFunctions:
+def tile_functions(r: int, items: Items) -> TileFunctions:  # noqa: C901 - of all together
     """Compile the functions for tiles of r items."""
     lanes, parts, part, none = items.lanes, items.parts, items.part, 2 * items.total
     pitch, own = row_length(r), turns(r, lanes)

@@ -56,7 +56,9 @@ from zonodpp.samplers.walk_line import (
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
 
 
-def step_beginnings(fresh: bool, r: int, items: Items) -> tuple[Function, Function]:
+def step_beginnings(  # noqa: C901 - of all together
+    fresh: bool, r: int, items: Items
+) -> tuple[Function, Function]:
     """Compile the functions that draw the tiling and the direction of a step."""
     lanes, parts, part = items.lanes, items.parts, items.part
     pitch, own, pairs = row_length(r), turns(r, lanes), turns((r + 1) // 2, lanes)
