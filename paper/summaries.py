@@ -13,8 +13,9 @@ from paper.summaries_figures import figures
 from paper.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp import datasets
 from zonodpp._types import Floats, Integers
+from zonodpp.apps.languages import words
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
-from zonodpp.apps.sentences import split_sentences, words
+from zonodpp.apps.sentences import split_sentences
 from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.runs.sampling import sample

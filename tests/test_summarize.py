@@ -1,21 +1,25 @@
 """Summaries of texts of many kinds."""
 
 import pathlib
+from itertools import combinations
 
 import numpy as np
 import pytest
-from law import assert_law, assert_not_law
+from law import assert_law, assert_not_law, p_value
 
 from zonodpp import ProjectionDPP, datasets
 from zonodpp.apps import Summary, summarize
+from zonodpp.apps.central import central_features
+from zonodpp.apps.languages import words
 from zonodpp.apps.rouge import mean_rouge
-from zonodpp.apps.sentences import split_sentences, words
+from zonodpp.apps.sentences import split_sentences
 from zonodpp.apps.summaries import ANSWERS
 from zonodpp.apps.text import appendix_features
 
 TEXTS = sorted((pathlib.Path(__file__).parent / "texts").glob("*.txt"))
 LANGUAGES = {"deutsch": "de", "francais": "fr", "espanol": "es", "zhongwen": "zh", "nihongo": "ja"}
 ARTICLE = datasets.article()
+FEATURES = ("central", "appendix", "spread", "lsa")
 
 
 def assert_whole(summary, size):
@@ -23,7 +27,7 @@ def assert_whole(summary, size):
     assert len(summary) == len(summary.sentences) == len(summary.scores) == size
     assert summary.indices == sorted(set(summary.indices))
     assert [summary.all_sentences[i] for i in summary.indices] == summary.sentences
-    assert all(0 < score <= 1 for score in summary.scores)
+    assert all(0 <= score <= 1 for score in summary.scores)
     assert str(summary) == summary.text
 
 
@@ -35,10 +39,10 @@ def test_all_kinds_of_texts(path, given_language):
     for k in (1, 2, 3, 5, 10, 11, 12, 13):
         summary = summarize(text, k, language=language, draws=50, rng=k)
         assert_whole(summary, k)
-        assert summary == summarize(text, k, language=language, draws=50, rng=k)
+        assert summary == summarize(text, k, language=language)
 
 
-@pytest.mark.parametrize("features", ["appendix", "spread", "lsa"])
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("k", [1, 4, 11, 15, 63])
 def test_sizes_answers_and_features(features, answer, k):
@@ -48,22 +52,72 @@ def test_sizes_answers_and_features(features, answer, k):
     assert (summary.expected_rouge is not None) == (answer == "mbr")
 
 
-def test_the_default_features():
-    assert summarize(ARTICLE, 11, draws=5, rng=0).features == "appendix"
-    assert summarize(ARTICLE, 10, draws=5, rng=0).features == "spread"
-    assert summarize(ARTICLE, 12, draws=5, rng=0).features == "lsa"
-    assert summarize(ARTICLE, 3, query="oil", draws=5, rng=0).features == "lsa"
+def test_the_default_is_deterministic():
+    for options in ({}, {"words": 100}, {"query": "oil"}, {"sentences": 11}):
+        first = summarize(ARTICLE, **options)
+        assert first.features == "central"
+        assert all(summarize(ARTICLE, **options, rng=seed) == first for seed in range(3))
+    assert len(summarize(ARTICLE)) == 11
+    for features in FEATURES:  # so is the likeliest draw of other features
+        known = {tuple(summarize(ARTICLE, 5, features=features, rng=s).indices) for s in range(3)}
+        assert len(known) == 1
+
+
+@pytest.mark.parametrize("budget", [8, 30, 60, 100, 250, 900])
+def test_budgets_are_kept(budget):
+    summary = summarize(ARTICLE, words=budget)
+    spent = sum(len(words(sentence)) for sentence in summary.sentences)
+    left = [len(words(s)) for i, s in enumerate(summary.all_sentences) if i not in summary.indices]
+    assert spent <= budget < spent + min(left)  # no other sentence would fit
+    assert_whole(summary, len(summary.sentences))
+    assert len(summarize(ARTICLE, 2, words=budget)) == min(2, len(summary))
+
+
+def test_budgets_that_hold_everything_or_nothing():
+    assert summarize(ARTICLE, words=10_000).text == summarize(ARTICLE, 64).text
+    assert len(summarize(ARTICLE, words=1)) == 0
+    for options in ({"answer": "draw"}, {"features": "lsa"}):
+        with pytest.raises(ValueError, match="words= needs features='central'"):
+            summarize(ARTICLE, words=100, **options)
+    with pytest.raises(ValueError, match="words must be at least 1, got 0"):
+        summarize(ARTICLE, words=0)
+
+
+def test_important_sentences_that_differ():
+    tides = ["The tide lifts the harbour boats.", "The harbour boats wait for the tide."]
+    lamps = ["The lamp burns oil all night.", "Oil for the lamp is dear at night."]
+    others = ["Gulls cry.", "Somebody sang a song of home.", "Bread was baked on Friday."]
+    text = [*tides * 2, *others, *lamps * 2, "Boats follow the lamp into the harbour at night."]
+    chosen = " ".join(summarize(text, 3).sentences)
+    assert "tide" in chosen
+    assert "oil" in chosen.lower()
+    assert not any(sentence in chosen for sentence in others)
 
 
 def test_seeds_tell():
-    indices = {tuple(summarize(ARTICLE, 5, answer="draw", rng=s).indices) for s in range(8)}
-    assert len(indices) == 8
+    for features in FEATURES:
+        draw = {"answer": "draw", "features": features}
+        assert len({tuple(summarize(ARTICLE, 6, **draw, rng=s).indices) for s in range(8)}) > 5
+
+
+def test_draws_follow_the_law_of_central_features():
+    sentences = ["Oil lamps burn.", "Lamps burn out.", "The sea is calm.", "Oil is dear.", "Boats."]
+    Phi = central_features(sentences).toarray()
+    L = Phi @ Phi.T
+    draws = np.array([summarize(sentences, 2, answer="draw", rng=s).indices for s in range(500)])
+    pairs = np.array(list(combinations(range(5), 2)))
+    repelled = np.array([np.linalg.det(L[np.ix_(pair, pair)]) for pair in pairs])
+    alone = np.array([L[i, i] * L[j, j] for i, j in pairs])  # without repulsion
+    assert p_value(draws, pairs, repelled / repelled.sum()) > 1e-4
+    assert p_value(draws, pairs, alone / alone.sum()) < 1e-4
 
 
 @pytest.mark.parametrize("method", ["exact", "exchange", "zonotope"])
 def test_methods(method):
     for answer in ("mbr", "draw"):
-        assert_whole(summarize(ARTICLE, 4, method=method, answer=answer, draws=60, rng=0), 4)
+        assert_whole(
+            summarize(ARTICLE, 4, features="lsa", method=method, answer=answer, draws=60, rng=0), 4
+        )
 
 
 def test_scores_are_probabilities():
@@ -87,23 +141,33 @@ def test_draws_follow_the_law_of_the_features():
 
 def test_mbr_is_nearer_to_fresh_draws_than_draws_are():
     tokens = [words(sentence) for sentence in split_sentences(ARTICLE)]
-    single = [summarize(ARTICLE, 5, answer="draw", rng=seed).indices for seed in range(60)]
-    nearest = summarize(ARTICLE, 5, rng=60).indices
+    draw = {"features": "spread", "answer": "draw"}
+    single = [summarize(ARTICLE, 5, **draw, rng=seed).indices for seed in range(60)]
+    nearest = summarize(ARTICLE, 5, features="spread", answer="mbr", rng=60).indices
     means = mean_rouge(tokens, [nearest, *single[:30]], single[30:])
     assert means[0] > means[1:].mean() + means[1:].std()
 
 
-def test_a_query_draws_near():
-    plain = summarize(ARTICLE, 4, features="lsa", rng=0)
-    asked = summarize(ARTICLE, 4, query="electricity, valves and the last keepers", rng=0)
-    assert asked.indices != plain.indices
+SPEECH = """We will build roads and bridges. Roads bring work, and work brings hope to our towns.
+Our schools need teachers, and teachers need schools. The towns have waited long for work.
+There is one danger above all others. No nation should test nuclear weapons again. I ask the
+Congress to ratify the treaty that bans these weapons. Every missile costs a hundred schools.
+Our farms feed the world. Farmers need roads and bridges to the towns. Work is what we need."""
 
-    def near(summary):
-        asked_for = {"electricity", "valve", "last", "keepers"}
-        return sum(w in asked_for for s in summary.sentences for w in words(s))
 
-    assert near(asked) > near(plain)
-    assert_whole(summarize(ARTICLE, 5, query="zzz", rng=0), 5)  # nothing is near: no preference
+def test_a_query_decides():
+    about = [5, 6]  # the sentences about weapons
+    assert summarize(SPEECH, 2, query="nuclear weapons").indices == about
+    assert set(about) < set(summarize(SPEECH, words=40, query="nuclear weapons").indices)
+    assert not set(about) & set(summarize(SPEECH, 2).indices)
+    for seed in range(5):
+        drawn = summarize(SPEECH, 2, query="nuclear weapons", answer="draw", rng=seed)
+        assert drawn.indices == about
+    four = summarize(ARTICLE, 4, query="electricity, valves and the last keepers")
+    asked_for = {"electricity", "valve", "valves", "last", "keeper", "keepers"}
+    assert all(asked_for & set(words(sentence)) for sentence in four.sentences)
+    plain = summarize(ARTICLE, 5)
+    assert summarize(ARTICLE, 5, query="zzz").indices == plain.indices  # nothing is near
     with pytest.raises(ValueError, match="query must hold a word"):
         summarize(ARTICLE, query="?!")
 
@@ -128,13 +192,13 @@ def test_short_texts_are_returned_whole(text, k, expected):
     assert_whole(summary, len(expected))
 
 
-@pytest.mark.parametrize("features", ["appendix", "spread", "lsa"])
+@pytest.mark.parametrize("features", FEATURES)
 def test_one_of_two(features):
     assert_whole(summarize("The tide rose. It fell.", 1, features=features, rng=0), 1)
     assert_whole(summarize("Same length. Size thesame.", 1, features=features, rng=0), 1)
 
 
-@pytest.mark.parametrize("features", ["appendix", "spread", "lsa"])
+@pytest.mark.parametrize("features", FEATURES)
 def test_repeated_sentences(features):
     same = summarize("The tide rose. " * 30, 11, features=features, rng=0)
     assert same.indices == list(range(11))  # nothing to choose from, yet the size asked for
@@ -146,7 +210,7 @@ def test_repeated_sentences(features):
     assert_whole(five, 6)
 
 
-@pytest.mark.parametrize("features", ["appendix", "spread", "lsa"])
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("k", [5, 11, 20])
 def test_features_of_low_rank_are_filled_up(features, k):
     numbered = [f"Sentence number {i}." for i in range(10, 40)]  # alike in nearly all features
@@ -162,7 +226,8 @@ def test_many_sentences():
     sizes = rng.integers(3, 20, 3000)
     text = " ".join(" ".join(rng.choice(vocabulary, size)).capitalize() + "." for size in sizes)
     assert_whole(summarize(text, 11, draws=100, rng=0), 11)
-    assert_whole(summarize(text, 30, draws=50, rng=0), 30)
+    assert_whole(summarize(text, 30, answer="mbr", draws=50, rng=0), 30)
+    assert_whole(summarize(text, 30, features="lsa", draws=50, rng=0), 30)
 
 
 def test_given_features():
@@ -189,7 +254,7 @@ def test_bad_arguments():
         summarize(["Low tide.", 1.5])
     with pytest.raises(ValueError, match="sentences must be at least 1, got 0"):
         summarize(ARTICLE, 0)
-    with pytest.raises(ValueError, match="answer must be one of 'mbr'"):
+    with pytest.raises(ValueError, match="answer must be one of 'best'"):
         summarize(ARTICLE, answer="median")
     with pytest.raises(ValueError, match="features must be one of 'auto'"):
         summarize(ARTICLE, features="bert")

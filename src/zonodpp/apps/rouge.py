@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers
-from zonodpp.apps.sentences import words
+from zonodpp.apps.languages import words
 
 BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 

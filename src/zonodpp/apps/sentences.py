@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 import textwrap
-import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from zonodpp._optional import optional
+from zonodpp.apps.languages import UNSPACED, WORD, read_language
+from zonodpp.apps.markup import without_tags
 
 # The longest sentence, in characters; longer ones are cut. Edited prose stays far below it, and
 # the splitter, whose time can grow with the square of its input, never sees more than twice this.
 LONGEST = 3000
-
-# Scripts that set no spaces between words: kana and ideographs.
-UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-# Accents, vowel signs and joiners belong to the word, but count as no letters.
-MARKS = (
-    "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-    "\u0e31-\u0e3a\u0e47-\u0e4e\u200c\u200d"
-)
-WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}](?:[^\\W_{UNSPACED}]|[{MARKS}])*")
-
-# Language code and Snowball's name of its stemmer.
-_STEMMERS = """
-ar arabic, ca catalan, cs czech, da danish, de german, el greek, en english, eo esperanto,
-es spanish, et estonian, eu basque, fa persian, fi finnish, fr french, ga irish, hi hindi,
-hu hungarian, hy armenian, id indonesian, it italian, lt lithuanian, nb norwegian,
-ne nepali, nl dutch, nn norwegian, no norwegian, pl polish, pt portuguese, ro romanian,
-ru russian, sr serbian, st sesotho, sv swedish, ta tamil, tr turkish, yi yiddish
-"""
-STEMMERS: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _STEMMERS))
+# The longest sentence, in words. Longer ones are cut, at the end of a clause where there is one.
+MOST_WORDS = 120
+_LONG = 40  # words from which a piece is split inside quotations and brackets
+_TITLE = 10  # words of the longest line without a full stop that counts as a heading
 
 _MONSIEUR = re.compile(r"(?:^|[\s(\u00ab])M\.$")
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad]")
@@ -45,78 +32,42 @@ _BULLET = re.compile(r"[-*+\u2022\u2023\u25aa\u25cf\u25e6\u2043\u30fb]\s+")
 _NUMBER = re.compile(r"(?:\(?(?:\d{1,3}|[A-Za-z])[.)]|[\u2013\u2014])\s+")
 _ENDS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964\u061f][\"'\u2019\u201d\u300d\u00bb)\]]*$")
 _GOES_ON = re.compile(r"[,;\-\u2013\u2014\u3001\uff0c(\[]$")
+_CLAUSE = re.compile(r"[,;:\u2013\u2014\u3001\uff0c\uff1b]|--")
+_APOSTROPHES = "'\u2018\u2019"
+_MARKS = (  # quotation marks and brackets
+    "'\"()[]\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f"
+)
+_FINAL = tuple(".!?\u2026\u3002\uff01\uff1f")
+# A word at the end of a line, and the rest of it. Without limits the time would be quadratic.
+_BROKEN = re.compile("(\\w{1,50})-\u00ad(\\w{1,50})")
 _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
-# Accents and other signs beyond the thirty that Unicode's stream-safe text (UAX 15) has in a row.
-# Python sorts a run of accents in a time that grows with the square of its length.
-_SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
 # Cuts at white space where there is some, and drops nothing.
 _LINES = textwrap.TextWrapper(
     LONGEST, drop_whitespace=False, break_on_hyphens=False, expand_tabs=False
 )
 
-
-class Language(NamedTuple):
-    """The language code for the splitter, and Snowball's name of the stemmer, None without one."""
-
-    code: str
-    stemmer: str | None
+Segment: TypeAlias = Callable[[str, str], list[str]]
 
 
-def read_language(language: str | None) -> Language:
-    """Return splitter and stemmer of a language; None is English with the paper's Porter stemmer.
-
-    Examples
-    --------
-    >>> from zonodpp.apps.sentences import read_language
-    >>> read_language("german"), read_language("pt-BR").stemmer, read_language("ja").stemmer
-    (Language(code='de', stemmer='german'), 'portuguese', None)
-    """
-    if language is None:
-        return Language("en", "porter")
-    if not isinstance(language, str):
-        raise TypeError(f"language must be a code such as 'de', got {language!r}")
-    code = re.split("[-_]", language.strip().lower())[0]
-    codes = {name: code for code, name in STEMMERS.items()} | {"norwegian": "no"}
-    code = codes.get(code, code)
-    if not re.fullmatch("[a-z]{2,3}", code):
-        raise ValueError(
-            f"language must be a code such as 'de' or one of {', '.join(sorted(codes))}; "
-            f"got {language!r}"
-        )
-    name = STEMMERS.get(code)
-    if name not in optional("snowballstemmer", "text", "a summary").algorithms():
-        name = None  # this version of Snowball does not know the language
-    return Language(code, name)
-
-
-def words(sentence: str) -> list[str]:
-    """Return the words in lower case; each ideograph is a word of its own.
-
-    For ASCII text these are the tokens of the package rouge-score.
-
-    Examples
-    --------
-    >>> from zonodpp.apps.sentences import words
-    >>> words("The keeper's 2 lamps"), words("\u706f\u53f0 A")
-    (['the', 'keeper', 's', '2', 'lamps'], ['\u706f', '\u53f0', 'a'])
-    """
-    return WORD.findall(unicodedata.normalize("NFC", _SURPLUS.sub(r"\1", sentence)).lower())
-
-
-def split_sentences(text: str, language: str | None = None) -> list[str]:
+def split_sentences(text: str, language: str | None = None, *, headings: bool = True) -> list[str]:
     r"""Split a text into sentences.
 
     Blank lines end a sentence. Headings and list entries stand by themselves. Lines that were
-    wrapped are joined again. What holds no letter and no digit is left out. A sentence of more
-    than 3,000 characters is cut, at white space where there is some. The time is proportional to
-    the length of the text, whatever the text is.
+    wrapped are joined again, and words that were broken at the end of a line are mended. Of HTML
+    only the text counts. What holds no letter and no digit is left out. A sentence of more than
+    40 words is split inside quotations and brackets too, and one that is still longer than 120
+    words or 3,000 characters is cut. The time is proportional to the length of the text, whatever
+    the text is.
 
     Parameters
     ----------
     text : str
-        Plain text or light markup.
+        Plain text, light markup or HTML.
     language : str, optional
         A code such as "de"; it decides which abbreviations end no sentence. English by default.
+    headings : bool, default True
+        Whether to keep headings: those that are marked, and short lines without a full stop. They
+        are kept in any case if most words of the text are in them.
 
     Examples
     --------
@@ -130,32 +81,54 @@ def split_sentences(text: str, language: str | None = None) -> list[str]:
         )
     code = read_language(language).code
     segment = optional("sentencex", "text", "a summary").segment
-    text = _CONTROL.sub(" ", _INVISIBLE.sub("", _BREAK.sub("\n", text)))
+    text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", _BREAK.sub("\n", text))))
+    known = set(re.findall(r"\w+(?:-\w+)*", text.lower()))
+    units = [unit for block in _BLANK.split(text) for unit in _units(block)]
+    sizes = [0, 0]  # words of other units and of headings
+    for unit in units:
+        sizes[unit.heading] += len(WORD.findall(unit.text))
     sentences = []
-    for block in _BLANK.split(text):
-        for marker, unit in _units(block):
-            pieces = [p.strip() for p in _pieces(unit, code, segment) if WORD.search(p)]
-            if pieces:
-                sentences += [marker + pieces[0], *pieces[1:]]
+    for unit in units:
+        if unit.heading and not headings and sizes[0] >= sizes[1]:
+            continue
+        mended = _BROKEN.sub(lambda broken: _mended(broken[1], broken[2], known), unit.text)
+        pieces = [p.strip() for p in _pieces(mended, code, segment) if WORD.search(p)]
+        if pieces:
+            sentences += [unit.marker + pieces[0], *pieces[1:]]
     return sentences
 
 
-def _units(block: str) -> list[tuple[str, str]]:
-    """Cut a block without blank lines into (marker, text): entries, headings, paragraphs."""
+def _mended(start: str, rest: str, known: set[str]) -> str:
+    """Join a broken word, with its hyphen only if the text has the word with a hyphen elsewhere."""
+    whole, compound = start + rest, f"{start}-{rest}"
+    return compound if compound.lower() in known and whole.lower() not in known else whole
+
+
+class _Unit(NamedTuple):
+    """What stands by itself: an entry of a list, a heading, a paragraph."""
+
+    marker: str
+    text: str
+    heading: bool
+
+
+def _units(block: str) -> list[_Unit]:
+    """Cut a block without blank lines into entries, headings and paragraphs."""
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     longest = max(map(len, lines), default=0)
-    units: list[tuple[str, list[str]]] = []  # marker and lines of each
+    units: list[tuple[str | None, list[str]]] = []  # marker, None for headings, and lines of each
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
     before = None  # the line above, if this one may go on with it
+    entry = "\0"  # the marker of entries that have none of their own
     for line in lines:
         if _RULE.match(line):
             before = None
             continue
         if heading := _HEADING.match(line):
-            units.append(("", [line[heading.end() :].strip("#= ")]))
+            units.append((None, [line[heading.end() :].strip("#= ")]))
             before = None
         elif bullet := _BULLET.match(line):
-            units.append(("", [line[bullet.end() :]]))
+            units.append((entry, [line[bullet.end() :]]))
             in_list, before = True, line
         elif (in_list or units[-1][1][-1].endswith(":")) and (number := _NUMBER.match(line)):
             units.append((f"{number[0].rstrip()} ", [line[number.end() :]]))
@@ -166,7 +139,20 @@ def _units(block: str) -> list[tuple[str, str]]:
         else:
             units.append(("", [line]))
             in_list, before = False, line
-    return [(marker, join_sentences(parts)) for marker, parts in units]
+    return [
+        _Unit(
+            (marker or "").strip(entry),
+            join_sentences(parts, hyphen="\u00ad"),
+            marker is None or (marker == "" and len(parts) == 1 and _is_title(parts[0])),
+        )
+        for marker, parts in units
+    ]
+
+
+def _is_title(line: str) -> bool:
+    """Tell a heading without marks: a short line that neither ends a sentence nor goes on."""
+    ends = _ENDS.search(line) or _GOES_ON.search(line)
+    return not ends and len(WORD.findall(line)) <= _TITLE
 
 
 def _is_deliberate(line: str, following: str, longest: int) -> bool:
@@ -181,8 +167,10 @@ def _is_deliberate(line: str, following: str, longest: int) -> bool:
     return len(line) + 1 + len(word) <= longest
 
 
-def join_sentences(lines: list[str]) -> str:
-    """Join sentences or lines by spaces, where the script has spaces, and mend hyphenated words.
+def join_sentences(lines: list[str], hyphen: str = "") -> str:
+    """Join sentences or lines by spaces, where the script has spaces.
+
+    ``hyphen`` goes between a hyphen at the end of a line and a word that goes on in lower case.
 
     Examples
     --------
@@ -193,12 +181,12 @@ def join_sentences(lines: list[str]) -> str:
     parts = lines[:1]
     for line, following in pairwise(lines):
         hyphenated = line.endswith("-") and following[:1].islower()
-        parts.append("" if _UNSPACED.match(line[-1:]) or hyphenated else " ")
+        parts.append(hyphen if hyphenated else "" if _UNSPACED.match(line[-1:]) else " ")
         parts.append(following)
     return "".join(parts)
 
 
-def _pieces(unit: str, code: str, segment: Callable[[str, str], list[str]]) -> Iterator[str]:
+def _pieces(unit: str, code: str, segment: Segment) -> Iterator[str]:
     """Split a unit into pieces of at most LONGEST characters, one window of text after another.
 
     The last piece of a window may go on: it begins the next window.
@@ -206,20 +194,59 @@ def _pieces(unit: str, code: str, segment: Callable[[str, str], list[str]]) -> I
     rest = ""
     for start in range(0, len(unit), LONGEST):
         window = rest + unit[start : start + LONGEST]
-        whole = _mended(segment(code, window), code)
+        whole = _segments(window, code, segment, _APOSTROPHES)
         pieces = [part for piece in whole for part in _LINES.wrap(piece)]
         rest = pieces.pop()
-        yield from pieces
-    yield rest
+        for piece in pieces:
+            yield from _short_enough(piece, code, segment)
+    yield from _short_enough(rest, code, segment)
 
 
-def _mended(pieces: list[str], code: str) -> list[str]:
-    """Put together what was cut after an initial, or after the French M. (Monsieur)."""
-    mended: list[str] = []
-    for piece in pieces:
-        last = mended[-1].strip() if mended else ""
-        if re.fullmatch(r"[^\W\d_]\.", last) or (code == "fr" and _MONSIEUR.search(last[-3:])):
-            mended[-1] += piece
+def _segments(text: str, code: str, segment: Segment, marks: str) -> list[str]:
+    """Return the sentences of a text, with some marks hidden from the splitter.
+
+    The splitter never splits between two quotation marks. An apostrophe looks like one of them.
+    """
+
+    def hide(run: re.Match[str]) -> str:
+        ends = text[max(0, run.start() - 1) : run.start()] in _FINAL
+        return ("”" if ends else " ").ljust(len(run[0]))
+
+    hidden = re.sub(f"[{re.escape(marks)}]+", hide, text)
+    pieces: list[str] = []
+    start = 0
+    for length in map(len, segment(code, hidden)):
+        piece = text[start : start + length]
+        start += length
+        last = pieces[-1].rstrip() if pieces else ""
+        kept = last.rstrip(_MARKS)
+        if kept != last and (not kept or kept[-1].isspace()):  # opens the sentence that comes
+            pieces[-1], piece = kept, last[len(kept) :] + piece
+            last = kept.rstrip()
+        goes_on = (
+            re.fullmatch(r"[^\W\d_]\.", last)  # an initial
+            or (code == "fr" and _MONSIEUR.search(last[-3:]))
+            or (piece[:1].islower() and last.endswith(tuple(_MARKS)))  # "Yes!" said the keeper.
+        )
+        if pieces and goes_on:
+            pieces[-1] += piece
         else:
-            mended.append(piece)
-    return mended
+            pieces.append(piece)
+    return pieces
+
+
+def _short_enough(piece: str, code: str, segment: Segment) -> Iterator[str]:
+    """Split a long piece on: inside quotations and brackets, then at clauses, then anywhere."""
+    if len(WORD.findall(piece)) <= _LONG:
+        yield piece
+        return
+    for sentence in _segments(piece, code, segment, _MARKS):
+        ends = [word.end() for word in WORD.finditer(sentence)]
+        start = first = 0  # the place of what is left, and the number of its first word
+        while len(ends) - first > MOST_WORDS:
+            stop = ends[first + MOST_WORDS - 1]
+            clauses = _CLAUSE.finditer(sentence, ends[first + MOST_WORDS // 2], stop)
+            stop = max((clause.end() for clause in clauses), default=stop)
+            yield sentence[start:stop]
+            start, first = stop, bisect.bisect_right(ends, stop)
+        yield sentence[start:]

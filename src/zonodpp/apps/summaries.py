@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers, MatrixLike, SeedLike, Subsets
+from zonodpp._types import Integers, MatrixLike, SeedLike, Subsets
 from zonodpp.apps import text as texts
+from zonodpp.apps.central import central_features, pick_central
+from zonodpp.apps.languages import words as words_of
 from zonodpp.apps.rouge import minimum_bayes_risk
-from zonodpp.apps.sentences import join_sentences, split_sentences, words
-from zonodpp.arguments import as_count, as_matrix, check_finite, one_of, spawn
-from zonodpp.linalg.dense import to_dense, unit_rows
+from zonodpp.apps.sentences import join_sentences, split_sentences
+from zonodpp.arguments import as_count, one_of, spawn
+from zonodpp.maximum import find_map
 from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.kdpp import KDPP
 
-ANSWERS = ("mbr", "draw", "best")
-_FEATURES = ("auto", "appendix", "spread", "lsa")
+ANSWERS = ("best", "mbr", "draw")
+_FEATURES = ("auto", "central", "appendix", "spread", "lsa")
+_SENTENCES = 11  # as in the paper
 _DRAWS = 1000
 _WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
+_POOL = 1000  # sentences that draws of "central" are made of: the spectrum takes a second
+_RIDGE = 1e-9  # of the largest importance: draws may have more sentences than L has rank
+_UNRELATED = 1e-6  # relevance of sentences without a word of the query: they come last
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,13 @@ class Summary:
     indices : list of int
         Their places in ``all_sentences``, from 0.
     scores : list of float
-        The exact probability that a draw holds each of them.
+        What the sentences count, from 0 to 1. For "central": the importance, with the query, as a
+        share of the largest. For other features: the exact probability that a draw holds it.
     all_sentences : list of str
-        The whole text, split.
+        The whole text, split, without headings.
     features : str
-        The features that were used: "appendix", "spread", "lsa", "given", or "none" where there
-        was nothing to choose.
+        The features that were used: "central", "appendix", "spread", "lsa", "given", or "none"
+        where there was nothing to choose.
     expected_rouge : float or None
         Mean ROUGE-1F with all draws, for ``answer="mbr"``.
 
@@ -72,44 +81,52 @@ class Summary:
 
 def summarize(
     text: str | Sequence[str],
-    sentences: int = 11,
+    sentences: int | None = None,
     *,
+    words: int | None = None,
     query: str | None = None,
     features: str | MatrixLike = "auto",
-    answer: str = "mbr",
+    answer: str = "best",
     draws: int | None = None,
     method: str = "auto",
     language: str | None = None,
     rng: SeedLike = None,
 ) -> Summary:
-    """Summarise a text by sentences of its own, drawn from a projection DPP.
+    """Summarise a text by sentences of its own that are important and differ from each other.
+
+    The same text has the same summary, unless ``answer`` asks for random draws.
 
     Parameters
     ----------
     text : str or sequence of str
-        A text, or its sentences.
-    sentences : int, default 11
-        How many to choose. A text that has no more than that is returned as it is.
+        A text, plain or HTML, or its sentences. Headings of a text are left out.
+    sentences : int, optional
+        How many to choose; 11 by default, if there is no limit of words. A text that has no more
+        than that is returned as it is.
+    words : int, optional
+        The most words that the summary may have; "central" and "best" only.
     query : str, optional
-        Prefer sentences near to this: the cosine of tf-idf vectors weighs the sentences.
-    features : {"auto", "appendix", "spread", "lsa"} or (n, d) array_like
+        What the summary should be about: the cosine of tf-idf vectors weighs the sentences, and
+        those without a word of the query come last.
+    features : {"auto", "central", "appendix", "spread", "lsa"} or (n, d) array_like
+        "central", which is also "auto": important sentences that share few words (see Notes).
         "appendix": the eleven features of the paper's appendix B, with distinct stems for stemmed
         words; every summary of eleven then holds the first five sentences. "spread": the same,
         with positions 1 to 5 read as the five fifths of the text. "lsa": leading directions of
-        tf-idf (latent semantic analysis). "auto": "appendix" for eleven sentences, "spread" for
-        fewer, "lsa" for more or with a query. An array has a row for each sentence and at least
-        as many columns as sentences are asked for.
-    answer : {"mbr", "draw", "best"}
-        "mbr": the draw nearest to all others (minimum Bayes risk, mean ROUGE-1F). "draw": one
-        draw. "best": the most likely draw.
+        tf-idf (latent semantic analysis). An array has a row for each sentence and at least as
+        many columns as sentences are asked for.
+    answer : {"best", "mbr", "draw"}
+        "best": the most likely set of sentences, as nearly as it can be found; always the same.
+        "mbr": of random draws the one nearest to all others (minimum Bayes risk, mean ROUGE-1F),
+        as in the paper. "draw": one random draw.
     draws : int, optional
         Number of draws; 1000 by default, fewer for summaries of more than a hundred sentences.
     method : str, default "auto"
-        As in `zonodpp.sample`.
+        How to draw, as in `zonodpp.sample`.
     language : str, optional
         A code such as "de", for abbreviations and stemming. Default: English, Porter's stemmer.
     rng : seed or numpy Generator, optional
-        Same seed, same summary.
+        For "mbr" and "draw": same seed, same summary.
 
     Returns
     -------
@@ -117,80 +134,100 @@ def summarize(
 
     Notes
     -----
+    "central" is the DPP with L_ij = (weights of the words that i and j share) / sqrt(l_i l_j), for
+    sentences of l_i and l_j words; the weight of a word is its count in the text times its idf
+    over sentences. Draws of it are k-DPPs on the 1000 most important sentences. The other features
+    make projection DPPs.
+
     Of sentences with the same words only the first is a candidate, unless more are asked for than
     there are different ones. Fewer sentences than features: the leading principal directions of
     the standardised features are used. Features of too low a rank are completed by directions of
-    tf-idf, and where these too are used up, by random ones.
+    tf-idf, and where these too are used up, by arbitrary ones.
 
     Examples
     --------
     >>> from zonodpp.apps import summarize
     >>> from zonodpp.datasets import article
-    >>> summary = summarize(article(), 3, rng=0)
-    >>> len(summary.sentences), len(summary.all_sentences)
-    (3, 64)
-    >>> "mercury" in summarize(article(), 2, query="poisonous mercury", rng=0).text
+    >>> summary = summarize(article(), words=60)
+    >>> sum(len(sentence.split()) for sentence in summary.sentences) <= 60
     True
+    >>> "mercury" in summarize(article(), 2, query="poisonous mercury").text
+    True
+    >>> paper = summarize(article(), 11, features="appendix", answer="mbr", rng=0)
+    >>> len(paper.sentences), len(paper.all_sentences), paper.indices[:5]
+    (11, 64, [0, 1, 2, 3, 4])
     """
-    k = as_count(sentences, "sentences", 1)
     one_of(answer, "answer", ANSWERS)
+    kind = "given"
     if isinstance(features, str):
-        one_of(features, "features", _FEATURES)
-    if query is not None and not words(query):
+        kind = one_of(features, "features", _FEATURES).replace("auto", "central")
+    if words is not None and (answer != "best" or kind != "central"):
+        raise ValueError(
+            "words= needs features='central' and answer='best', as draws have a fixed number of "
+            "sentences; pass sentences= instead"
+        )
+    if query is not None and not words_of(query):
         raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
     everything = _as_sentences(text, language)
+    lengths = np.array([len(words_of(sentence)) for sentence in everything], dtype=np.int64)
+    budget = math.inf if words is None else as_count(words, "words", 1)
+    if sentences is None:
+        k = _SENTENCES if words is None else len(everything)
+    else:
+        k = as_count(sentences, "sentences", 1)
     candidates = _first_occurrences(everything)
-    if k >= len(candidates):
+    if k >= len(candidates) and lengths.sum() <= budget:
         repeats = np.setdiff1d(np.arange(len(everything)), candidates)[: k - len(candidates)]
         indices = np.sort(np.append(candidates, repeats)).tolist()
         return Summary([everything[i] for i in indices], indices, [1.0] * len(indices), everything)
 
+    relevance = np.ones(len(everything))
+    if query is not None:
+        relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
     [generator] = spawn(rng, purpose="summary")
-    if isinstance(features, str):
-        kind = _suitable(k, query) if features == "auto" else features
-        Q = _directions(everything, candidates, k, kind, language, generator)
-    else:
-        kind = "given"
-        Q = _given_directions(features, everything, candidates, k)
-    weights = None if query is None else texts.relevance(everything, query, language)[candidates]
-    target = ProjectionDPP.from_features(Q, weights=weights)
-
-    if draws is None:
-        one_is_enough = answer == "draw" and method in ("auto", "exact")
-        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
-    samples = sample(target, draws, method=method, rng=generator, progress=False)
+    tokens = [words_of(everything[i]) for i in candidates]
     chosen: Subsets | Integers
-    value = None
-    if answer == "mbr":
-        tokens = [words(everything[i]) for i in candidates]
-        chosen, value, _ = minimum_bayes_risk(tokens, samples.subsets)
+    value: float | None = None
+    target: KDPP | ProjectionDPP
+    if kind == "central":
+        Phi = sp.diags_array(np.sqrt(relevance)) @ central_features(everything, language)
+        Phi = Phi.tocsr()[candidates]
+        importance = Phi.multiply(Phi).sum(axis=1)
+        scores = importance / (importance.max() or 1.0)
+        if answer == "best":
+            chosen = pick_central(Phi, lengths[candidates], k, budget)
+        else:
+            pool = np.sort(np.argsort(-importance, kind="stable")[: max(k, _POOL)])
+            target = _central_target(Phi[pool], k)
+            tokens = [tokens[i] for i in pool]
+            drawn, value = _drawn(target, tokens, k, answer, draws, method, generator)
+            chosen = pool[drawn]
     else:
-        chosen = samples.best() if answer == "best" else samples.subsets[0, -1]
+        Q = (
+            texts.directions(everything, candidates, k, kind, language)
+            if isinstance(features, str)
+            else texts.given_directions(features, everything, candidates, k)
+        )
+        target = ProjectionDPP.from_features(Q, weights=relevance[candidates])
+        scores = target.marginals()
+        if answer == "best":
+            chosen = find_map(target).subset
+        else:
+            chosen, value = _drawn(target, tokens, k, answer, draws, method, generator)
     indices = candidates[chosen].tolist()
     return Summary(
         sentences=[everything[i] for i in indices],
         indices=indices,
-        scores=target.marginals()[chosen].tolist(),
+        scores=scores[chosen].tolist(),
         all_sentences=everything,
         features=kind,
         expected_rouge=value,
     )
 
 
-def _suitable(k: int, query: str | None) -> str:
-    """Choose the features for k sentences.
-
-    With fewer than eleven, the appendix's five indicators of single sentences would be most of
-    what principal directions keep, and summaries the beginning of the text.
-    """
-    if query is not None or k > len(texts.NAMES):
-        return "lsa"
-    return "appendix" if k == len(texts.NAMES) else "spread"
-
-
 def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     if isinstance(text, str):
-        return split_sentences(text, language)
+        return split_sentences(text, language, headings=False)
     parts = list(text) if isinstance(text, Iterable) and not isinstance(text, bytes) else [text]
     strange = [type(part).__name__ for part in parts if not isinstance(part, str)]
     if strange:
@@ -198,62 +235,39 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
             f"text must be a str or a sequence of sentences, got {strange[0]}; decode bytes and "
             "read files first"
         )
-    return [part.strip() for part in parts if words(part)]
+    return [part.strip() for part in parts if words_of(part)]
 
 
 def _first_occurrences(sentences: list[str]) -> Integers:
     """Places of sentences whose words did not come before in the same order."""
     seen: dict[tuple[str, ...], int] = {}
     for place, sentence in enumerate(sentences):
-        seen.setdefault(tuple(words(sentence)), place)
+        seen.setdefault(tuple(words_of(sentence)), place)
     return np.array(list(seen.values()), dtype=np.int64)
 
 
-def _directions(
-    everything: list[str],
-    candidates: Integers,
+def _central_target(Phi: sp.csr_array, k: int) -> KDPP:
+    """Return the k-DPP of a pool of sentences, with a ridge so that k may exceed the rank."""
+    L = (Phi @ Phi.T).toarray()
+    L /= L.max() or 1.0
+    return KDPP(L + _RIDGE * np.eye(len(L)), k)
+
+
+def _drawn(
+    target: KDPP | ProjectionDPP,
+    tokens: list[list[str]],
     k: int,
-    kind: str,
-    language: str | None,
+    answer: str,
+    draws: int | None,
+    method: str,
     rng: np.random.Generator,
-) -> Floats:
-    """Return an orthonormal basis of the k features that the candidates are drawn by."""
-
-    def tf_idf() -> sp.csr_array:
-        return unit_rows(texts.tf_idf(texts.stems(everything, language)))[candidates]
-
-    def noise() -> Floats:
-        return rng.standard_normal((len(candidates), k))
-
-    if kind == "lsa":
-        return texts.completed_directions(tf_idf(), k, [noise])
-    positions = "first" if kind == "appendix" else "fifths"
-    X = texts.appendix_features(everything, language, positions=positions)[candidates]
-    return _reduced(X, k, [lambda: texts.left_directions(tf_idf(), k), noise])
-
-
-def _given_directions(
-    features: MatrixLike, everything: list[str], candidates: Integers, k: int
-) -> Floats:
-    X = to_dense(as_matrix(features, "features"))
-    check_finite(X, "features")
-    if len(X) != len(everything):
-        raise ValueError(
-            f"features must have a row for each of the {len(everything)} sentences, got {len(X)} "
-            "rows; pass the text as a list of sentences to split it yourself"
-        )
-    if X.shape[1] < k:
-        raise ValueError(
-            f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences, but "
-            f"sentences={k}; pass more features or ask for fewer sentences"
-        )
-    return _reduced(X[candidates], k, [])
-
-
-def _reduced(X: Floats, k: int, fillers: Sequence[texts.Filler]) -> Floats:
-    """Return directions of k features as they are, or principal directions of more features."""
-    fewer = k < X.shape[1]
-    size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
-    # The spread of a constant feature is only rounding error.
-    useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    return texts.completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
+) -> tuple[Subsets | Integers, float | None]:
+    """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
+    if draws is None:
+        one_is_enough = answer == "draw" and method in ("auto", "exact")
+        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
+    samples = sample(target, draws, method=method, rng=rng, progress=False)
+    if answer == "draw":
+        return samples.subsets[0, -1], None
+    chosen, value, _ = minimum_bayes_risk(tokens, samples.subsets)
+    return chosen, value

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Matrix
-from zonodpp.apps.sentences import read_language, words
-from zonodpp.arguments import one_of
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike
+from zonodpp.apps.languages import is_content, read_language, words
+from zonodpp.arguments import as_matrix, check_finite, one_of
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.svd import leading_directions
 
@@ -122,8 +122,9 @@ def relevance(
 ) -> Floats:
     """Return how near each sentence is to a query: the cosine of tf-idf vectors, at least floor.
 
-    The idf is log((1 + n) / (1 + df)), so that words of all sentences count for nothing. The floor
-    keeps the rank: an item of weight zero could never be drawn.
+    Of the query only content words count, if it has some. The idf is log((1 + n) / (1 + df)), so
+    that words of all sentences count for nothing. The floor keeps the rank: an item of weight zero
+    could never be drawn.
 
     Examples
     --------
@@ -133,11 +134,62 @@ def relevance(
     """
     vectorizer = _vectorizer()
     frequencies = vectorizer.fit_transform(stems(sentences, language))
-    asked = vectorizer.transform(stems([query], language))
+    code = read_language(language).code
+    content = " ".join(word for word in words(query) if is_content(word, code))
+    asked = vectorizer.transform(stems([content or query], language))
     # Both hold tf * idf with scikit-learn's idf, which is 1 for words of all sentences.
     rarity = sp.diags_array(1.0 - 1.0 / vectorizer.idf_)
     unit, asked = unit_rows(frequencies @ rarity), unit_rows(asked @ rarity)
     return np.maximum(to_dense(unit @ asked.T).ravel(), floor)
+
+
+def directions(
+    everything: list[str], candidates: Integers, k: int, kind: str, language: str | None
+) -> Floats:
+    """Return an orthonormal basis of the k features that the candidates are drawn by.
+
+    Features are named as in `zonodpp.apps.summarize`: "appendix", "spread" or "lsa".
+    """
+
+    def words_in_common() -> sp.csr_array:
+        return unit_rows(tf_idf(stems(everything, language)))[candidates]
+
+    def arbitrary() -> Floats:
+        return np.random.default_rng(0).standard_normal((len(candidates), k))
+
+    if kind == "lsa":
+        return completed_directions(words_in_common(), k, [arbitrary])
+    positions = "first" if kind == "appendix" else "fifths"
+    X = appendix_features(everything, language, positions=positions)[candidates]
+    return _reduced(X, k, [lambda: left_directions(words_in_common(), k), arbitrary])
+
+
+def given_directions(
+    features: MatrixLike, everything: list[str], candidates: Integers, k: int
+) -> Floats:
+    """Return the same for features that were given, one row for each sentence."""
+    X = to_dense(as_matrix(features, "features"))
+    check_finite(X, "features")
+    if len(X) != len(everything):
+        raise ValueError(
+            f"features must have a row for each of the {len(everything)} sentences, got {len(X)} "
+            "rows; pass the text as a list of sentences to split it yourself"
+        )
+    if X.shape[1] < k:
+        raise ValueError(
+            f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences, but "
+            f"sentences={k}; pass more features or ask for fewer sentences"
+        )
+    return _reduced(X[candidates], k, [])
+
+
+def _reduced(X: Floats, k: int, fillers: Sequence[Filler]) -> Floats:
+    """Return directions of k features as they are, or principal directions of more features."""
+    fewer = k < X.shape[1]
+    size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
+    # The spread of a constant feature is only rounding error.
+    useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
+    return completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
 
 
 def completed_directions(

@@ -16,7 +16,7 @@ def make_summary(options: SummarizeOptions) -> Result:
     text, name = read_text(options.file)
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")
-    names = ("sentences", "query", "answer", "draws", "features", "language", "method")
+    names = ("sentences", "words", "query", "answer", "draws", "features", "language", "method")
     summary = apps.summarize(text, rng=options.seed, **options.pick(*names))
     sentences = [" ".join(sentence.split()) for sentence in summary.sentences]
     facts = {"seed": options.seed, "sentences": sentences, "indices": summary.indices}
@@ -25,6 +25,7 @@ def make_summary(options: SummarizeOptions) -> Result:
         text=lambda: "\n".join(sentences),
         data=lambda: facts | {"scores": summary.scores, "of": len(summary.all_sentences)},
         rows=lambda: (["index", "score", "sentence"], rows),
+        random=options.answer != "best",
     )
 
 

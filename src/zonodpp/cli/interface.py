@@ -95,25 +95,28 @@ class TreesOptions(RunOptions, Restriction, GraphInput):
 
 @command("apps.make_summary", "A few sentences of a text.", (".txt",))
 class SummarizeOptions(Options):
-    """Summarize the text in FILE by sentences of it that differ from each other.
+    """Summarize the text in FILE by important sentences of it that differ from each other.
 
-    The text is UTF-8. Sentences come in their order, one a line.
+    The text is UTF-8, plain or HTML. Sentences come in their order, one a line. The same text has
+    the same summary, unless --answer asks for random draws.
 
     --out takes .txt, .csv, .json and .parquet.
 
     Example:
-      zonodpp info --example article | zonodpp summarize - --sentences 3 --seed 1
+      zonodpp info --example article | zonodpp summarize - --words 100
       zonodpp info --example article > article.txt
-      zonodpp summarize article.txt -k 3 --query "storms and light" --seed 1 --json
+      zonodpp summarize article.txt -k 3 --query "storms and light" --json
+      zonodpp summarize article.txt --features appendix --answer mbr --seed 1
     """
 
     file: str = argument(type=PATH)
-    sentences: int = option("-k --sentences N", "How many.", default=11)
-    query: str | None = option("--query TEXT", "Prefer sentences about this.")
-    answer: Literal["mbr", "draw", "best"] = option(
-        "--answer", "Minimum Bayes risk, a single draw, or the likeliest draw.", default="mbr"
+    sentences: int | None = option("-k --sentences N", "How many. Default: 11, or by --words.")
+    words: int | None = option("-w --words N", "The most words of the summary.")
+    query: str | None = option("--query TEXT", "What the summary should be about.")
+    answer: Literal["best", "mbr", "draw"] = option(
+        "--answer", "The likeliest, or of draws that of minimum Bayes risk, or one.", default="best"
     )
-    draws: int | None = option("-n --draws N", "Draws that the answer rests on.")
+    draws: int | None = option("-n --draws N", "Draws that mbr rests on.")
     features: str = option("--features", "auto, appendix, spread or lsa.", default="auto")
     language: str | None = option("--language CODE", "Of the text, such as en or de.")
     method: Method = METHOD

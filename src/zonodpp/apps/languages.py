@@ -1,0 +1,99 @@
+"""Words, and the languages whose abbreviations and stemmers are known."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from zonodpp._optional import optional
+
+# Scripts that set no spaces between words: kana and ideographs.
+UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Accents, vowel signs and joiners belong to the word, but count as no letters.
+MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+    "\u0e31-\u0e3a\u0e47-\u0e4e\u200c\u200d"
+)
+WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}](?:[^\\W_{UNSPACED}]|[{MARKS}])*")
+
+# Language code and Snowball's name of its stemmer.
+_STEMMERS = """
+ar arabic, ca catalan, cs czech, da danish, de german, el greek, en english, eo esperanto,
+es spanish, et estonian, eu basque, fa persian, fi finnish, fr french, ga irish, hi hindi,
+hu hungarian, hy armenian, id indonesian, it italian, lt lithuanian, nb norwegian,
+ne nepali, nl dutch, nn norwegian, no norwegian, pl polish, pt portuguese, ro romanian,
+ru russian, sr serbian, st sesotho, sv swedish, ta tamil, tr turkish, yi yiddish
+"""
+STEMMERS: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _STEMMERS))
+# Accents and other signs beyond the thirty that Unicode's stream-safe text (UAX 15) has in a row.
+# Python sorts a run of accents in a time that grows with the square of its length.
+_SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
+
+
+class Language(NamedTuple):
+    """The language code for the splitter, and Snowball's name of the stemmer, None without one."""
+
+    code: str
+    stemmer: str | None
+
+
+def read_language(language: str | None) -> Language:
+    """Return splitter and stemmer of a language; None is English with the paper's Porter stemmer.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.languages import read_language
+    >>> read_language("german"), read_language("pt-BR").stemmer, read_language("ja").stemmer
+    (Language(code='de', stemmer='german'), 'portuguese', None)
+    """
+    if language is None:
+        return Language("en", "porter")
+    if not isinstance(language, str):
+        raise TypeError(f"language must be a code such as 'de', got {language!r}")
+    code = re.split("[-_]", language.strip().lower())[0]
+    codes = {name: code for code, name in STEMMERS.items()} | {"norwegian": "no"}
+    code = codes.get(code, code)
+    if not re.fullmatch("[a-z]{2,3}", code):
+        raise ValueError(
+            f"language must be a code such as 'de' or one of {', '.join(sorted(codes))}; "
+            f"got {language!r}"
+        )
+    name = STEMMERS.get(code)
+    if name not in optional("snowballstemmer", "text", "a summary").algorithms():
+        name = None  # this version of Snowball does not know the language
+    return Language(code, name)
+
+
+def words(sentence: str) -> list[str]:
+    """Return the words in lower case; each ideograph is a word of its own.
+
+    For ASCII text these are the tokens of the package rouge-score.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.languages import words
+    >>> words("The keeper's 2 lamps"), words("\u706f\u53f0 A")
+    (['the', 'keeper', 's', '2', 'lamps'], ['\u706f', '\u53f0', 'a'])
+    """
+    return WORD.findall(unicodedata.normalize("NFC", _SURPLUS.sub(r"\1", sentence)).lower())
+
+
+def is_content(word: str, code: str) -> bool:
+    """Tell whether a word says what a text is about, unlike "the" or "was".
+
+    English has scikit-learn's list of words that do not. Of other languages, words of at most three
+    letters do not.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.languages import is_content
+    >>> is_content("lamp", "en"), is_content("which", "en"), is_content("und", "de")
+    (True, False, False)
+    """
+    if code == "en":
+        text = optional("sklearn.feature_extraction.text", "text", "a summary")
+        shortest, empty = 2, text.ENGLISH_STOP_WORDS
+    else:
+        shortest, empty = 4, frozenset()
+    return (len(word) >= shortest and word not in empty) or bool(re.match(f"[{UNSPACED}]", word))
