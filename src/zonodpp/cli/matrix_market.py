@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Floats, Matrix
 from zonodpp.archives import check_size
 from zonodpp.arguments import one_of
 from zonodpp.cli.messages import quoted
@@ -57,7 +57,13 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
         order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(found), max(1, rows))
         values, (column, row) = numbers.ravel(), order
     else:
-        row, column = _read_places(numbers, rows, columns, 2 if kind == "pattern" else 3)
+        width = 2 if kind == "pattern" else 3
+        if found and numbers.shape[1] != width:
+            raise ValueError(f"an entry has {numbers.shape[1]} numbers, not {width}")
+        places = numbers[:, :2]
+        if not ((places >= 1) & (places <= [rows, columns]) & (places % 1 == 0)).all():
+            raise ValueError(f"an entry lies outside the {rows} rows and {columns} columns")
+        row, column = (places.T - 1).astype(np.int64)
         values = np.ones(found) if kind == "pattern" else numbers[:, 2]
     if symmetric:
         other = row != column
@@ -76,13 +82,3 @@ def _read_numbers(lines: Iterator[str]) -> Floats:
         return np.loadtxt(chain([first], lines), dtype=np.float64, comments="%", ndmin=2)
     except ValueError as error:  # its row is one of the entries, not of the file
         raise ValueError(str(error).split(" at row ")[0]) from None
-
-
-def _read_places(numbers: Floats, rows: int, columns: int, width: int) -> Integers:
-    """Return rows and columns of the entries, from 0."""
-    if len(numbers) and numbers.shape[1] != width:
-        raise ValueError(f"an entry has {numbers.shape[1]} numbers, not {width}")
-    places = numbers[:, :2]
-    if not ((places >= 1) & (places <= [rows, columns]) & (places % 1 == 0)).all():
-        raise ValueError(f"an entry lies outside the {rows} rows and {columns} columns")
-    return (places.T - 1).astype(np.int64)

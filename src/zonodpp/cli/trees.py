@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from zonodpp import ProjectionDPP, Samples
 from zonodpp._optional import optional
 from zonodpp.cli.draws import describe, first_line, run_sample, share_table
-from zonodpp.cli.files import Source, open_source, read_array, readable
+from zonodpp.cli.files import open_source, read_array, readable
 from zonodpp.cli.interface import GraphFormat, GraphInput, TreesOptions
 from zonodpp.cli.messages import quoted
 from zonodpp.cli.output import NEEDED, Result, Rows
@@ -88,33 +88,27 @@ def _write_tree(samples: Samples, path: str) -> None:
 def _read_graph(options: GraphInput) -> ProjectionDPP:
     """Read a graph and make the target whose draws are its spanning trees."""
     ending = options.file.rsplit(".", 1)[-1].lower()
-    source = open_source(
-        options.file, options.format or _ENDINGS.get(ending), get_args(GraphFormat)
-    )
-    if source.format == "graphml":
-        return _from_graphml(source, options)
+    format = options.format or _ENDINGS.get(ending)
+    source = open_source(options.file, format, get_args(GraphFormat))
     names = None
-    if source.format == "edges":
+    if source.format == "graphml":
+        nx = optional(*NEEDED[".graphml"])
+        with readable(source, "GraphML") as stream:
+            graph = nx.read_graphml(stream)
+        if graph.is_directed() and not options.undirected:
+            raise ValueError(f"{source.name} is a directed graph; pass --undirected")
+        graph = graph.to_undirected() if options.undirected else graph
+    elif source.format == "edges":
         with source.stream() as stream:
-            names, adjacency = _read_edges(stream, source.name, not options.unweighted)
+            names, graph = _read_edges(stream, source.name, not options.unweighted)
     else:
         matrix = read_array(source, options.key)
         if matrix.ndim != 2:
             raise ValueError(f"{source.name}: a matrix has two dimensions, not {matrix.ndim}")
-        adjacency = sp.csr_array(matrix)
-        adjacency = adjacency.maximum(adjacency.T) if options.undirected else adjacency
-        adjacency = (adjacency != 0).astype(np.float64) if options.unweighted else adjacency
-    return ProjectionDPP.from_graph(adjacency, weight=options.weight, names=names)
-
-
-def _from_graphml(source: Source, options: GraphInput) -> ProjectionDPP:
-    nx = optional(*NEEDED[".graphml"])
-    with readable(source, "GraphML") as stream:
-        graph = nx.read_graphml(stream)
-    if graph.is_directed() and not options.undirected:
-        raise ValueError(f"{source.name} is a directed graph; pass --undirected")
-    graph = graph.to_undirected() if options.undirected else graph
-    return ProjectionDPP.from_graph(graph, weight=options.weight)
+        graph = sp.csr_array(matrix)
+        graph = graph.maximum(graph.T) if options.undirected else graph
+        graph = (graph != 0).astype(np.float64) if options.unweighted else graph
+    return ProjectionDPP.from_graph(graph, weight=options.weight, names=names)
 
 
 def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[str], sp.csr_array]:
