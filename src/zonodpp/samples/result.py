@@ -29,6 +29,9 @@ _LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes witho
 class Samples(Draws):
     """Draws of one or more chains.
 
+    ``len(samples)``, ``samples[k]``, ``samples[:10]`` and ``for draw in samples`` go through the
+    draws of all chains, one chain after the other, as arrays of item indices.
+
     Attributes
     ----------
     subsets : (chains, draws, r) array of int
@@ -255,14 +258,11 @@ class Samples(Draws):
         """
         pandas = optional("pandas", "parquet", "to_pandas")
         chains, draws, r = self.subsets.shape
-        rows, labels = self.subsets.reshape(-1, r), self.target.labels
-        every = pandas.MultiIndex.from_product([range(chains), range(draws)])
+        index = pandas.MultiIndex.from_product([range(chains), range(draws)])
+        missing = [None] * r
+        rows = [[*draw, *missing[len(draw) :]] for chain in self.labelled() for draw in chain]
         columns = [f"item_{k}" for k in range(r)]
-        if labels is None:
-            table = pandas.DataFrame(rows, every, columns).astype("Int32").mask(rows < 0)
-        else:
-            names = pandas.Series([*labels, None], dtype=object).to_numpy()
-            table = pandas.DataFrame(names[rows], every, columns)
+        table = pandas.DataFrame(rows, index, columns).convert_dtypes()
         for k in range(self.tracked.shape[2]):
             table[f"tracked_{k}"] = self.tracked[:, :, k].ravel()
         return table.rename_axis(["chain", "draw"])
