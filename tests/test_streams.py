@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from cases import matrices
 from law import assert_law, assert_not_law
+from sklearn.base import clone
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
+from zonodpp.apps import LandmarkSelector
 from zonodpp.apps.landmark_streams import draw_landmarks
 from zonodpp.samplers import streamed
 from zonodpp.streams.sources import array_rows, source_of
@@ -374,26 +376,40 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path):
         np.testing.assert_array_equal(found.subsets, expected.subsets)
 
 
-@pytest.mark.parametrize("guard", [None, 0.01])
+@pytest.mark.parametrize("downweight", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_landmarks_of_streams_follow_the_law_of_those_in_memory(table, guard, weighted):
+def test_landmarks_of_streams_follow_the_law_of_those_in_memory(table, downweight, weighted):
     X = table[0] * [3, 2, 1, 0.5] + [5, 0, 100, -1]
     w = table[1] if weighted else np.ones(len(X))
     source = source_of(batches_of(X, w if weighted else None, 170), None, None, None)[0]
-    found = draw_landmarks(source, 3, guard, 5, "auto", np.random.default_rng(0))
+    found = draw_landmarks(source, 3, downweight, 5, "auto", np.random.default_rng(0))
     np.testing.assert_array_equal(found.rows, X[found.indices])
     centred = X - np.average(X, axis=0, weights=w)
     _, _, directions = np.linalg.svd(np.sqrt(w)[:, None] * centred, full_matrices=False)
     scores = centred @ directions[:2].T
     left_out = (centred**2).sum(axis=1) - (scores**2).sum(axis=1)
-    q = w if guard is None else w / (left_out / np.average(left_out, weights=w) + guard)
+    q = w / (left_out / np.average(left_out, weights=w) + 0.01) if downweight else w
     target = ProjectionDPP.from_features(np.column_stack([np.ones(len(X)), scores]), weights=q)
     assert found.log_prob == pytest.approx(float(target.log_prob(found.indices)), abs=1e-8)
     assert found.variance == pytest.approx(
         np.average(X**2, axis=0, weights=w).mean() - np.average(X, axis=0, weights=w).mean() ** 2
     )
     with pytest.raises(ValueError, match="pass n_landmarks=5 or less"):
-        draw_landmarks(source, 6, guard, 5, "auto", np.random.default_rng(0))
+        draw_landmarks(source, 6, downweight, 5, "auto", np.random.default_rng(0))
+
+
+def test_a_selector_takes_streams(table, tmp_path):
+    X = table[0]
+    selector = LandmarkSelector(4, transformer="pca", random_state=0)
+    again = selector.fit(mapped(tmp_path, X)).transform(X[:3])
+    np.testing.assert_array_equal(selector.landmarks_, X[selector.indices_])
+    inside = clone(selector).fit(X)
+    assert selector.gamma_ == pytest.approx(inside.gamma_)
+    assert selector.n_features_in_ == 4
+    np.testing.assert_array_equal(again, selector.fit(lambda: [X]).transform(X[:3]))
+    with pytest.raises(ValueError, match="drawn with transformer='pca'"):
+        LandmarkSelector(4).fit(lambda: [X])
+    assert LandmarkSelector(4).fit(mapped(tmp_path, X)).landmarks_.shape == (4, 4)
 
 
 @pytest.fixture
@@ -439,3 +455,10 @@ def test_the_command_line_reads_large_parquet_files_in_passes(call, tmp_path, ta
     code, out, _ = call("info", path, "--columns", "x0,x2")
     assert "Parquet" in out
     assert "2 items" in out
+    words = ("-k", 3, "--seed", 1, "--id", "key", "--weights", "weight")
+    code, out, err = call("landmarks", path, *words, "--json")
+    assert code == 0, err
+    assert "reading it in passes" in err
+    found = json.loads(out)
+    assert found["labels"] == [f"row {i}" for i in found["indices"]]
+    assert found["items"] == 1000

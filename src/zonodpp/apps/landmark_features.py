@@ -22,7 +22,7 @@ Bits = NDArray[np.uint64]
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 _NARROW = 2000  # features up to which their covariance matrix is formed
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
-_GUARD = 0.01  # added to the relative variance, by which weights are divided
+GUARD = 0.01  # added to the relative variance, by which weights are divided
 _SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
 
@@ -232,4 +232,4 @@ def outlyingness(features: Features, weights: Floats) -> Floats:
     mean = float(np.average(features.left_out, weights=weights))
     if mean <= np.finfo(float).tiny:
         return np.ones(len(weights))
-    return np.asarray(features.left_out / mean + _GUARD)
+    return np.asarray(features.left_out / mean + GUARD)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, MatrixLike
+from zonodpp.apps.landmark_features import GUARD
 from zonodpp.runs.sampling import sample
 from zonodpp.streams.passes import View
-from zonodpp.streams.sources import RowSource
+from zonodpp.streams.sources import RowSource, source_of
 from zonodpp.targets.streamed import StreamedDPP, principal_directions, take_moments
 
 
@@ -18,15 +20,14 @@ from zonodpp.targets.streamed import StreamedDPP, principal_directions, take_mom
 class SimplexView(View):
     """Rows as a constant and their principal coordinates, scaled to equal spread.
 
-    The weight of a row is divided by the squared length that its coordinates leave out, relative to
-    the mean of that length, plus ``guard``; not if the mean is zero.
+    The weight of a row is divided by the squared length that its coordinates leave out, as in
+    `landmark_features.outlyingness`; not if ``left_out`` is zero.
     """
 
     centre: Floats
     axes: Floats  # (d, k) principal directions
     spread: Floats  # (k,) along them
-    left_out: float  # the mean over all rows
-    guard: float
+    left_out: float  # the mean of that length over all rows, or zero
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
         """Return coordinates and weights."""
@@ -36,7 +37,7 @@ class SimplexView(View):
         features[:, 1:] = scores / self.spread
         if self.left_out > np.finfo(float).tiny:
             short = np.einsum("ij,ij->i", rows, rows) - np.einsum("ij,ij->i", scores, scores)
-            factors = 1.0 / (np.maximum(short, 0.0) / self.left_out + self.guard)
+            factors = 1.0 / (np.maximum(short, 0.0) / self.left_out + GUARD)
             weights = factors if weights is None else weights * factors
         return features, weights
 
@@ -57,15 +58,25 @@ class StreamedLandmarks(NamedTuple):
     variance: float
 
 
+def rows_beyond_memory(
+    X: MatrixLike, weights: ArrayLike | None, transformer: object
+) -> RowSource | None:
+    """Return the source of rows that X is; None if X is, or can be, loaded into memory."""
+    found = source_of(X, weights, None, None)
+    if found is None or (transformer != "pca" and isinstance(X, np.memmap)):
+        return None
+    if transformer != "pca":
+        raise ValueError(
+            "landmarks of rows beyond memory are drawn with transformer='pca'; for all else load "
+            "the rows, or some of them, into memory"
+        )
+    return found[0]
+
+
 def draw_landmarks(
-    source: RowSource,
-    m: int,
-    guard: float | None,
-    draws: int,
-    method: str,
-    rng: np.random.Generator,
+    source: RowSource, m: int, downweight: bool, draws: int, method: str, rng: np.random.Generator
 ) -> StreamedLandmarks:
-    """Draw m rows; with ``guard``, rows far from the principal directions weigh less."""
+    """Draw m rows; with ``downweight``, those far from the principal directions weigh less."""
     moments = take_moments(source, View(), centred=True)
     if moments.weight == 0:
         raise ValueError("the weights of all rows are zero: none could ever be picked")
@@ -80,8 +91,7 @@ def draw_landmarks(
         centre=moments.mean,
         axes=directions,
         spread=spread,
-        left_out=0.0 if guard is None else (scatter - float(spread @ spread)) / moments.weight,
-        guard=guard or 0.0,
+        left_out=downweight * (scatter - float(spread @ spread)) / moments.weight,
     )
     target = StreamedDPP(source, view)
     chosen = sample(target, draws, method=method, rng=rng, progress=False).best()

@@ -31,6 +31,7 @@ from zonodpp.apps.landmark_features import (
     simplex_features,
 )
 from zonodpp.apps.landmark_search import DistinctRows, random_pivots, search_rows
+from zonodpp.apps.landmark_streams import draw_landmarks, rows_beyond_memory
 from zonodpp.apps.landmark_transformers import coordinates, transformer_of
 from zonodpp.arguments import as_count, as_positive, one_of
 from zonodpp.linalg.dense import to_dense
@@ -145,7 +146,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Parameters
         ----------
         X : (n_samples, n_features) array_like, DataFrame or sparse matrix
-            Rows to pick from.
+            Rows to pick from. With ``transformer="pca"`` memory maps, Dask collections, paths of
+            Parquet files and functions that return an iterator of batches are read in three
+            passes; see docs/streams.md. Equal rows are then separate items.
         y : ignored
         sample_weight : (n_samples,) array_like, optional
             A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
@@ -161,6 +164,15 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         m = as_count(self.n_landmarks, "n_landmarks", 1)
         n_draws = as_count(self.n_draws, "n_draws", 1)
         method = self._method()
+        state = check_random_state(self.random_state)
+        rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
+        source = rows_beyond_memory(X, sample_weight, self.transformer)
+        if source is not None:
+            drawn = draw_landmarks(source, m, self.downweight_outliers, n_draws, method, rng)
+            self.n_features_in_, self.log_prob_ = drawn.rows.shape[1], drawn.log_prob
+            self.gamma_ = self._find_gamma(self.n_features_in_, drawn.variance)
+            self._keep(drawn.rows, drawn.indices)
+            return self
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
@@ -173,8 +185,6 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 stacklevel=2,
             )
             m = len(rows)
-        state = check_random_state(self.random_state)
-        rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         moments = Moments.of(X, weights)
         self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
         if method in _PICKERS:
@@ -190,7 +200,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             chosen = sample(target, n_draws, method=method, rng=rng, progress=False).best()
             self.log_prob_ = float(target.log_prob(chosen))
             indices = rows[chosen]
-        self._keep(X, indices)
+        self._keep(X[indices], indices)
         return self
 
     def _method(self) -> str:
@@ -212,9 +222,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         return method
 
-    def _keep(self, X: Matrix, indices: Integers) -> None:
+    def _keep(self, landmarks: Matrix, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
-        landmarks = X[indices]
         used = landmarks
         if not isinstance(landmarks, np.ndarray):
             used = landmarks[:, np.unique(landmarks.indices)].toarray()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp import apps
-from zonodpp.cli.files import read_table, read_text, read_weights
+from zonodpp._types import Matrix
+from zonodpp.cli.files import open_source, read_source, read_table, read_text, read_weights
 from zonodpp.cli.interface import LandmarksOptions, ShortlistOptions, SummarizeOptions
 from zonodpp.cli.items import on_one_line, restricted_items
+from zonodpp.cli.large import LargeFile, find_large
 from zonodpp.cli.output import Result
+from zonodpp.linalg.dense import to_dense
+from zonodpp.streams.sources import RowSource
 
 
 def make_summary(options: SummarizeOptions) -> Result:
@@ -31,24 +35,36 @@ def make_summary(options: SummarizeOptions) -> Result:
 
 def pick_landmarks(options: LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
-    table = read_table(options, options.weights)
-    X = table.values
-    n, d = X.shape
+    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
+    source = open_source(options.file, options.format)
+    large: LargeFile | None = None
+    X: Matrix | RowSource
+    if options.transformer in (None, "pca") and options.method in ("auto", "exact"):
+        large = find_large(source, options, options.weights)
+    if large is not None:
+        X, (n, d), columns, weights = large.rows, large.shape, large.columns, None
+        choices["transformer"] = "pca"  # a search would need all rows in memory
+    else:
+        table = read_source(source, options, options.weights)
+        X, (n, d), columns = table.values, table.values.shape, table.columns
+        weights = None if options.weights is None else read_weights(table, options.weights, n)
     if options.n_landmarks > n:
-        raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
-    names = ("n_landmarks", "transformer", "n_draws", "method")
-    selector = apps.LandmarkSelector(random_state=options.seed, **options.pick(*names))
-    weights = None if options.weights is None else read_weights(table, options.weights, n)
+        raise ValueError(f"--number {options.n_landmarks}: {source.name} has {n} rows")
+    selector = apps.LandmarkSelector(random_state=options.seed, **choices)
     selector.fit(X, sample_weight=weights)
-    indices = np.sort(selector.indices_)
-    labels = [str(i) if table.labels is None else table.labels[i] for i in indices.tolist()]
-    picked = X[indices] if isinstance(X, np.ndarray) else X.tocsr()[indices].toarray()
-    columns = table.columns or [f"feature_{k}" for k in range(d)]
-    rows = [[label, *row] for label, row in zip(labels, picked.tolist(), strict=True)]
+    order = np.argsort(selector.indices_)
+    indices, picked = selector.indices_[order], to_dense(selector.landmarks_[order])
+    if large is not None:
+        labels = large.labels(indices)
+    else:
+        labels = table.labels and [table.labels[i] for i in indices.tolist()]
+    names = labels or list(map(str, indices.tolist()))
+    columns = columns or [f"feature_{k}" for k in range(d)]
+    rows = [[name, *row] for name, row in zip(names, picked.tolist(), strict=True)]
     facts = {"seed": options.seed, "items": n, "indices": indices}
     return Result(
-        text=lambda: "\n".join(map(on_one_line, labels)),
-        data=lambda: facts | ({} if table.labels is None else {"labels": labels}),
+        text=lambda: "\n".join(map(on_one_line, names)),
+        data=lambda: facts | ({} if labels is None else {"labels": labels}),
         rows=lambda: (["item", *columns], rows),
         files={
             ".npy": lambda path: np.save(path, indices),

@@ -100,11 +100,12 @@ def read_table(options: Input, *aside: str | None) -> ItemTable:
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
     source = open_source(options.file, options.format)
-    return read_source(source, options, [name for name in aside if name is not None])
+    return read_source(source, options, *aside)
 
 
-def read_source(source: Source, options: Input, aside: Sequence[str] = ()) -> ItemTable:
-    """Read the table in a file that is open."""
+def read_source(source: Source, options: Input, *columns: str | None) -> ItemTable:
+    """Read the table in a file that is open; `read_table` keeps such columns apart."""
+    aside = [name for name in columns if name is not None]
     if source.format in ("csv", "tsv"):
         with source.stream() as stream:
             tabs = source.format == "tsv"

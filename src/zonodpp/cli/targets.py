@@ -35,8 +35,7 @@ def read_target(options: SampleOptions) -> Target:
         if large is not None:
             view = None if options.rank is None else principal_view(large.rows, options.rank)
             return condition(StreamedDPP(large.rows, view, large.ids), options)
-    aside = [] if by_columns or options.weights is None else [options.weights]
-    table = read_source(source, options, aside)
+    table = read_source(source, options, None if by_columns else options.weights)
     n = table.values.shape[1 if by_columns else 0]
     weights = None if options.weights is None else read_weights(table, options.weights, n)
     if options.missing != "error" or options.standardize:
