@@ -330,6 +330,18 @@ def test_a_source_that_changes_is_found_out():
         sample(ProjectionDPP.from_features(lambda: [X, X[: next(sizes)]]), 1, rng=0)
 
 
+def test_row_numbers_beyond_32_bits(table):
+    target = ProjectionDPP.from_features(lambda: [table[0]])
+    expected = sample(target, 5, rng=1)
+    first = 2**32  # as if so many rows came before
+    target.__dict__.update(n=first + target.n, _starts=np.array([first]))
+    found = sample(target, 5, rng=1)
+    np.testing.assert_array_equal(found.subsets, expected.subsets + first)
+    assert prepare(target).draw(1).min() >= first
+    assert found.thinned(2, rng=0).subsets.max() >= first
+    assert found.to_pandas().to_numpy().min() >= first
+
+
 def test_what_needs_the_matrix_says_so(table):
     target = ProjectionDPP.from_features(lambda: [table[0]])
     with pytest.raises(ValueError, match="needs the whole matrix in memory"):

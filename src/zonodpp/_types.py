@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Subsets = NDArray[np.int32]  # one draw a row
+Subsets = NDArray[np.int32]  # one draw a row; 64-bit integers from 2**31 items on
 Booleans = NDArray[np.bool_]
 
 # Checked matrices of floats, and whatever people pass for one: arrays, lists, tables, sparse.

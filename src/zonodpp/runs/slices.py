@@ -149,7 +149,8 @@ class Run:
 
 def empty_rows(sampler: Sampler, *shape: int) -> tuple[Subsets, Floats]:
     """Return arrays for draws and for what is tracked; systems take memory when it is written."""
-    subsets = np.empty((*shape, sampler.width), np.int32)
+    item = np.int32 if sampler.tracker.n < 2**31 else np.int64
+    subsets = np.empty((*shape, sampler.width), item)
     return subsets, np.zeros((*shape, sampler.tracker.size))
 
 

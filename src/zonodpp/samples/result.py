@@ -194,7 +194,7 @@ class Samples(Draws):
                 f"expected_size must be at most the {mean:g} items of a draw, got {size:g}"
             )
         keep = spawn(rng, purpose="thinning")[0].random(self.subsets.shape) < size / mean
-        last = np.iinfo(np.int32).max  # sorts behind all items
+        last = np.iinfo(self.subsets.dtype).max  # sorts behind all items
         kept = np.sort(np.where(keep & (self.subsets >= 0), self.subsets, last), axis=2)
         kept[kept == last] = -1
         return Samples(kept, self.target, self.method, stats=self.stats, whole=False)
