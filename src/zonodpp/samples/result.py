@@ -97,12 +97,13 @@ class Samples(Draws):
             facts["acceptance"] = f"{self.acceptance:.1%}"
         if "seconds" in self.stats:
             facts["seconds, all chains"] = f"{self.stats['seconds'].sum():.3g}"
-        share = self.marginals() if draws else np.zeros(0)
+        items, counts = np.unique(self.subsets[self.subsets >= 0], return_counts=True)
+        top = np.argsort(-counts, kind="stable")[:5]
         known = target.has_quick_inclusion and self.whole
-        for item in np.argsort(-share, kind="stable")[:5].tolist():
-            label = item if target.labels is None else target.labels[item]
+        chosen = items[top].astype(np.int64)
+        for k, item, label in zip(top, chosen, target.labels_of(chosen), strict=True):
             exact = f" (exact {target.inclusion([item]):.3f})" if known else ""
-            facts[f"share of {label}"] = f"{share[item]:.3f}{exact}"
+            facts[f"share of {label}"] = f"{counts[k] / len(self):.3f}{exact}"
         cells = (f"<th>{escape(name)}</th><td>{escape(fact)}</td>" for name, fact in facts.items())
         return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 

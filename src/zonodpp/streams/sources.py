@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -64,7 +65,8 @@ class RowSource:
                     level += 1
                 merged.append((level, result))
                 bar.update(len(batch.rows))
-        return _merge_pairs([result for _, result in merged[::-1]], lambda a, b: merge(b, a))
+        latest = [result for _, result in merged[::-1]]
+        return reduce(lambda late, early: merge(early, late), latest) if latest else None
 
     def take(self, items: Integers, starts: Integers | None = None) -> Batch:
         """Return single rows by number.
@@ -87,14 +89,6 @@ class RowSource:
                 )
         weighted = bool(weights) and weights[0] is not None
         return Batch(np.array(rows), np.array(weights) if weighted else None)
-
-
-def _merge_pairs(results: list[Result], merge: Merge[Result]) -> Result | None:
-    """Merge from the first to the last."""
-    total: Result | None = None
-    for result in results:
-        total = result if total is None else merge(total, result)
-    return total
 
 
 def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
@@ -150,18 +144,22 @@ class DaskRows(RowSource):
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge the results of neighbours on the workers, level by level."""
-        delayed = optional("dask", "dask", "a pass over Dask collections").delayed
-        level = [
-            delayed(_on_one_thread, pure=True)(task, k, batch) for k, batch in enumerate(self.tasks)
-        ]
+        do, pair = _delayed(_on_one_thread), _delayed(merge)
+        level = [do(task, number, batch) for number, batch in enumerate(self.tasks)]
         while len(level) > 1:
             pairs = zip(level[::2], level[1::2], strict=False)
             last = level[-1:] if len(level) % 2 else []
-            level = [delayed(merge, pure=True)(a, b) for a, b in pairs] + last
-        progress = optional("dask.diagnostics", "dask", "a pass over Dask collections").ProgressBar
-        with progress(out=sys.stderr) if is_watched() else contextlib.nullcontext():
+            level = [pair(a, b) for a, b in pairs] + last
+        bar = optional("dask.diagnostics", "dask", "a pass over Dask collections").ProgressBar
+        with bar(out=sys.stderr) if is_watched() else contextlib.nullcontext():
             found: Result | None = level[0].compute() if level else None
         return found
+
+
+def _delayed(function: Callable[..., object]) -> Any:
+    """Return a function whose calls are Dask tasks, the same for the same arguments."""
+    dask = optional("dask", "dask", "a pass over Dask collections")
+    return dask.delayed(function, pure=True)
 
 
 @dataclass(frozen=True)
@@ -250,8 +248,7 @@ def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) ->
 
 def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Dask dataframe, one batch for each partition."""
-    delayed = optional("dask", "dask", "a pass over Dask collections").delayed
-    read = delayed(_Columns(columns, weights), pure=True)
+    read = _delayed(_Columns(columns, weights))
     return DaskRows(tuple(read(part) for part in X.to_delayed()))
 
 
@@ -264,7 +261,7 @@ def dask_rows(X: Any, weights: Any) -> RowSource:
         of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
     elif weights is not None:
         of = np.split(np.asarray(weights), np.cumsum(X.chunks[0])[:-1])
-    make = optional("dask", "dask", "a pass over Dask collections").delayed(Batch, pure=True)
+    make = _delayed(Batch)
     return DaskRows(tuple(make(block, part) for block, part in zip(blocks, of, strict=True)))
 
 
