@@ -336,7 +336,7 @@ def test_row_numbers_beyond_32_bits(table):
     first = 2**32  # as if so many rows came before
     target.__dict__.update(n=first + target.n, _starts=np.array([first]))
     found = sample(target, 5, rng=1)
-    np.testing.assert_array_equal(found.subsets, expected.subsets + first)
+    np.testing.assert_array_equal(found.subsets, expected.subsets.astype(np.int64) + first)
     assert prepare(target).draw(1).min() >= first
     assert found.thinned(2, rng=0).subsets.max() >= first
     assert found.to_pandas().to_numpy().min() >= first
