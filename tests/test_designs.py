@@ -141,10 +141,10 @@ def test_rows_have_the_labels_of_a_table(tmp_path):
         (lambda: Design(X.T, 3), "3 items with 8 features"),
         (lambda: Design(np.ones((5, 2)), 3), "rank 1 but 2 columns"),
         (lambda: Design([[1.0], [np.nan]], 1), r"X has NaN or infinity .* \[1, 0\]"),
-        (lambda: Design(X, 5).log_prob([0, 1, 2]), "k = 5 rows, got 3"),
+        (lambda: Design(X, 5).log_prob([0, 1, 2]), "k = 5 items, got 3"),
         (lambda: Design(X, 5).condition(exclude=[0]), r"Design\(X\[kept\], k\)"),
         (lambda: sample(Design(X, 5), 1, method="zonotope"), "method='exact'"),
-        (lambda: find_map(Design(X, 5), k=4), "k = 5 rows, got k = 4"),
+        (lambda: find_map(Design(X, 5), k=4), "k = 5 items, got k = 4"),
         (lambda: find_map(Design(X, 5), ridge=0.1), "a ridge is for DPP and KDPP"),
     ],
 )

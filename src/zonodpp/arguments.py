@@ -132,12 +132,16 @@ def as_weights(weights: ArrayLike | None, n: int) -> Floats | None:
     return q
 
 
-def as_items(S: ItemsLike, n: int, name: str) -> Integers:
-    """Return item indices as an integer array, checked to lie in 0..n-1 without repeats."""
+def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Integers:
+    """Return item indices as an integer array, checked to lie in 0..n-1 without repeats.
+
+    If ``filled``, sets may be filled up with -1 to the size of the largest.
+    """
     try:
         items = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
     except ValueError:
-        raise ValueError(f"{name} must hold sets of the same size, or one set") from None
+        otherwise = "fill smaller sets up with -1" if filled else "or pass one set"
+        raise ValueError(f"{name} must hold sets of the same size; {otherwise}") from None
     if items.size == 0:
         return np.zeros(items.shape, dtype=np.int64)
     if items.ndim == 0:
@@ -146,13 +150,13 @@ def as_items(S: ItemsLike, n: int, name: str) -> Integers:
         raise TypeError(
             f"{name} must hold item numbers (integers from 0), got {items.dtype} entries"
         )
-    if items.min() < 0 or items.max() >= n:
+    if items.min() < -int(filled) or items.max() >= n:
         raise ValueError(
             f"{name} must hold item numbers from 0 to {n - 1}, "
             f"got values from {items.min()} to {items.max()}"
         )
     ordered = np.sort(items, axis=-1)
-    if (ordered[..., 1:] == ordered[..., :-1]).any():
+    if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
         raise ValueError(f"{name} holds the same item twice")
     return items.astype(np.int64)
 

@@ -34,7 +34,7 @@ def chain_on_bases(
         return build(target.on_bases(name))
 
     chain = with_sets(make() if key is None else remember(target, key, make), track)
-    return Dilation(chain, target.n, target.width) if target.sizes_vary else chain
+    return Dilation(chain, target.n, target.r) if target.sizes_vary else chain
 
 
 @dataclass(frozen=True)

@@ -103,15 +103,6 @@ def _split_off_sparse(A: sp.sparray, block: Floats, include: Integers) -> sp.csc
     return sp.csc_array((data, (row, column)), shape=A.shape)
 
 
-def without(weights: Floats | None, exclude: Integers, n: int) -> Floats | None:
-    """Take all weight from the items that must not be in the draw."""
-    if not exclude.size:
-        return weights
-    result = np.ones(n) if weights is None else weights.copy()
-    result[exclude] = 0.0
-    return result
-
-
 def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
     """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
 

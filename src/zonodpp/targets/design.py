@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -12,11 +11,12 @@ from scipy.special import gammaln
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
-from zonodpp.arguments import NonFiniteError, as_count, as_matrix
+from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
+from zonodpp.targets.symmetric import size_law
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 
@@ -74,6 +74,7 @@ class Design(Target):
     k: int
     base: ProjectionDPP
     exact_draws = "design"
+    _size = "k"
 
     def __init__(self, X: MatrixLike, k: int, *, weights: ArrayLike | None = None) -> None:
         matrix = as_matrix(X, "X")
@@ -83,6 +84,7 @@ class Design(Target):
                 f"X has items as rows, got {n} items with {d} features: fewer rows than columns "
                 "have determinant zero. Use fewer features, or KDPP.from_features(X, k) for k < d"
             )
+        check_finite(matrix, "X")
         A = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsc()
         try:
             base = ProjectionDPP._make(A, weights, None, given="")
@@ -92,8 +94,6 @@ class Design(Target):
                 f"X has numerical rank {error.rank} but {d} columns{weighted}: these must be "
                 "linearly independent. Drop columns that depend on others"
             ) from None
-        except NonFiniteError as error:
-            raise NonFiniteError("X", error.count, error.place) from None
         self._set(base, k, labels_of(X, "index"))
 
     def _set(self, base: ProjectionDPP, k: int, labels: Labels | None) -> None:
@@ -114,74 +114,31 @@ class Design(Target):
         weighted = "" if self.weights is None else ", weighted"
         return f"Design(k={self.k}, d={self.d}, n={self.n}{weighted})"
 
-    def _whitened(self, items: Integers) -> Floats:
-        """Return rows, (count, d), in coordinates in which X' diag(q) X is the identity."""
-        where = self.base.coordinates
-        return np.asarray((where.gram.W @ where.weighted(items)).T)
+    def _log_probs(self, sets: Integers) -> Floats:
+        """Return log det(X_S' X_S) without the log of its sum over all S.
 
-    def log_prob(self, B: ArrayLike) -> Floats:
-        """Log probability of designs.
-
-        The sum of det(X_S' X_S) over all S is C(n - d, k - d) det(X' X): each set of d rows, to
-        which the Cauchy-Binet formula assigns its squared determinant, is part of that many S.
-
-        Parameters
-        ----------
-        B : (..., k) array_like of int
-            One set of k rows, or an array of them. Rows that do not span all directions have -inf.
-
-        Examples
-        --------
-        >>> from itertools import combinations
-        >>> import numpy as np
-        >>> from zonodpp import Design
-        >>> target = Design([[1, 0], [2, 1], [0, 2], [-1, 1]], 3)
-        >>> sets = list(combinations(range(4), 3))
-        >>> round(float(np.exp(target.log_prob(sets)).sum()), 12)
-        1.0
+        That sum is C(n - d, k - d) det(X' X): each set of d rows, to which the Cauchy-Binet formula
+        assigns its squared determinant, is part of that many S.
         """
-        sets = self.items(B, "B")
-        if sets.shape[-1] != self.k:
-            raise ValueError(f"a draw has k = {self.k} rows, got {sets.shape[-1]}")
-        flat = sets.reshape(math.prod(sets.shape[:-1]), self.k)
-        logs = np.array([_log_det(self._whitened(items)) for items in flat])
-        logs -= _log_choose(self.n - self.d, self.k - self.d)
-        return np.asarray(logs.reshape(sets.shape[:-1]))[()]
+        logs = np.array([_log_det(rows) for rows in self.base._features(sets)])
+        return logs - _log_choose(self.n - self.d, self.k - self.d)
 
-    def inclusion(self, S: ArrayLike) -> Floats:
-        """Exact probability that all items of S are in the draw; O(t^3) for t items.
+    def _inclusions(self, sets: Integers) -> Floats:
+        """Return the probabilities that sets are part of the draw; O(t^3) for t items.
 
         The number of items of S among the first d rows of a draw is a sum of independent coin
         flips, whose chances are the eigenvalues of the kernel of the projection DPP on S. Given
         that j of the t items are there, the k - d others hold the remaining t - j items with
         probability (k - d)...(k - d - t + j + 1) / ((n - d)...(n - d - t + j + 1)).
-
-        Parameters
-        ----------
-        S : (..., t) array_like of int
-            One set of items, or an array of sets of the same size.
-
-        Examples
-        --------
-        >>> from zonodpp import Design
-        >>> target = Design([[1, 0], [2, 1], [0, 2], [-1, 1]], 3)
-        >>> round(float(target.inclusion([0, 1])), 4)
-        0.4571
         """
-        sets = self.items(S)
-        size = sets.shape[-1]
-        flat = sets.reshape(math.prod(sets.shape[:-1]), size)
-        left = np.maximum(self.k - self.d - np.arange(size), 0.0)
-        steps = left / np.maximum(self.n - self.d - np.arange(size), 1.0)
+        step = np.arange(sets.shape[1])
+        left, total = self.k - self.d - step, self.n - self.d - step
+        steps = np.maximum(left, 0.0) / np.maximum(total, 1.0)
         others = np.concatenate([[1.0], np.cumprod(steps)])  # entry m: that they hold m items
-        result = np.empty(len(flat))
-        for place, items in enumerate(flat):
-            rows = self._whitened(items)
-            counts = np.ones(1)  # the law of the number of items among the first d rows
-            for chance in np.clip(np.linalg.eigvalsh(rows @ rows.T), 0.0, 1.0):
-                counts = np.convolve(counts, [1.0 - chance, chance])
-            result[place] = counts @ others[::-1]
-        return np.asarray(result.reshape(sets.shape[:-1]))[()]
+        rows = self.base._features(sets)
+        chances = np.linalg.eigvalsh(rows @ np.swapaxes(rows, 1, 2))
+        laws = [size_law(np.clip(chance, 0.0, 1.0)) for chance in chances]
+        return np.array([law @ others[::-1] for law in laws])
 
     def marginals(self) -> Floats:
         """Exact probability of each row: l + (1 - l)(k - d) / (n - d) for leverage score l.
@@ -207,14 +164,6 @@ class Design(Target):
             f"method={method!r} does not draw from a Design; use method='exact' (or 'auto'), whose "
             "draws are independent"
         )
-
-    def size_to_maximise(self, k: int | None, ridge: float) -> int:
-        """Return k, the size of every draw; another size or a ridge is refused."""
-        if k is not None and k != self.k:
-            raise ValueError(f"every draw of this target has k = {self.k} rows, got k = {k}")
-        if ridge:
-            raise ValueError("a ridge is for DPP and KDPP; leave it out")
-        return self.k
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return the whitened rows: a change of coordinates moves no maximum."""

@@ -1,49 +1,32 @@
-"""Determinants of many sets at once, and the error for an A whose determinants are all zero."""
+"""Determinants of many blocks at once, and the error for an A whose determinants are all zero."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from zonodpp._types import Floats, Integers
-from zonodpp.linalg.coordinates import Coordinates
+from zonodpp._types import Floats
+from zonodpp.linalg.dense import split_rows
 
 
-def log_dets(columns: Callable[[Integers], Floats], bases: Integers) -> Floats:
-    """Log |det| of bases, (count, r); ``columns(items)`` returns the items' columns, whitened."""
-    r = bases.shape[1]
-    result = np.empty(len(bases))
-    step = max(1, 2**22 // r**2)
-    for start in range(0, len(bases), step):
-        chunk = bases[start : start + step]
-        stack = np.moveaxis(columns(chunk.ravel()).reshape(r, -1, r), 1, 0)
-        sizes = np.abs(stack).max(axis=1, keepdims=True)  # first, lest squares underflow
-        stack = stack / np.where(sizes > 0, sizes, 1.0)
-        lengths = np.linalg.norm(stack, axis=1, keepdims=True)
-        with np.errstate(divide="ignore"):
-            unit = stack / np.where(lengths > 0, lengths, 1.0)
-            lengths = np.log(lengths) + np.log(sizes)
-            logs = np.linalg.slogdet(unit)[1]
-            # Dependent columns leave rounding noise where an exact zero should stand.
-            tiny = np.linalg.svd(unit, compute_uv=False)[:, -1] < 4 * r * 2.2e-16
-            logs[tiny] = -np.inf
-            result[start : start + step] = logs + lengths[:, 0].sum(axis=1)
-    return result
+def log_dets(rows: Floats) -> Floats:
+    """Return log |det| of square blocks of rows, (count, r, r)."""
+    unit, log_lengths, smallest = unit_blocks(rows)
+    with np.errstate(divide="ignore"):
+        logs = np.linalg.slogdet(unit)[1] + log_lengths.sum(axis=1)
+    logs[smallest < 4 * rows.shape[2] * np.finfo(float).eps] = -np.inf
+    return np.asarray(logs)
 
 
-def minors(coordinates: Coordinates, sets: Integers) -> Floats:
-    """Return det K_S for sets of one size, (count, k), where K is the kernel of the columns."""
-    result = np.zeros(len(sets))
-    step = max(1, 256 // max(1, sets.shape[1]))  # sets that share one small kernel
-    for start in range(0, len(sets), step):
-        chunk = sets[start : start + step]
-        items, place = np.unique(chunk, return_inverse=True)
-        place = place.reshape(chunk.shape)
-        K = coordinates.gram.quadratic(coordinates.weighted(items))
-        dets = np.linalg.det(K[place[:, :, None], place[:, None, :]])
-        result[start : start + step] = np.clip(dets, 0.0, 1.0)
-    return result
+def unit_blocks(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Bring the rows of blocks, (count, k, m) for k <= m, to length one.
+
+    Returns also the logs of their lengths, (count, k), and the smallest singular value of each
+    block of unit rows: dependent rows leave rounding errors there, where a zero should stand.
+    """
+    unit, logs = split_rows(rows.reshape(-1, rows.shape[2]))
+    blocks = np.asarray(unit).reshape(rows.shape)
+    smallest = np.linalg.svd(blocks, compute_uv=False)[:, -1]
+    return blocks, logs.reshape(rows.shape[:2]), smallest
 
 
 def dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError:

@@ -7,10 +7,9 @@ from typing import Self
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from zonodpp._types import Floats, MatrixLike
+from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import Spectrum
@@ -97,6 +96,12 @@ class DPP(SpectralTarget):
         """Every size up to the rank."""
         return range(self.r + 1)
 
+    def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
+        """Return k, unless more items than that are in every draw."""
+        if k is not None and k < self._sure:
+            raise ValueError(f"{self._sure} items are in every draw of this target, got k = {k}")
+        return k
+
     def on_bases(self, method: str) -> ProjectionDPP:
         """Return the projection DPP on the items and one more column for each eigenvector.
 
@@ -104,8 +109,8 @@ class DPP(SpectralTarget):
         (sqrt(mu_j) v_j', sqrt(1 - mu_j) e_j') has orthonormal rows. The items of its draws follow
         the DPP, by the formula of Cauchy and Binet.
         """
-        taking_part = np.sqrt(self.chances)[:, None] * self.vectors.T
-        return ProjectionDPP(np.column_stack([taking_part, np.diag(np.sqrt(1.0 - self.chances))]))
+        others = np.diag(np.sqrt(1.0 - self.chances))
+        return ProjectionDPP(np.vstack([self.vectors * np.sqrt(self.chances), others]).T)
 
     @property
     def expected_size(self) -> float:
@@ -158,19 +163,8 @@ class DPP(SpectralTarget):
         """
         return np.asarray((self.vectors * self.chances) @ self.vectors.T)
 
-    def inclusion(self, S: ArrayLike) -> Floats:
-        """Exact probability that all items of S are in the draw: det K_S, equation (1).
-
-        Examples
-        --------
-        >>> from zonodpp import DPP
-        >>> round(float(DPP(L=[[1.0, 0.0], [0.0, 3.0]]).inclusion([0, 1])), 12)
-        0.375
-        """
-        sets = self.items(S)
-        rows = self.vectors[sets] * np.sqrt(self.chances)
-        dets = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
-        return np.asarray(np.clip(dets, 0.0, 1.0))[()]
+    def _features(self, items: Integers) -> Floats:
+        return np.asarray(self.vectors[items] * np.sqrt(self.chances))
 
 
 def _of_correlation(K: Floats, eps: float) -> Spectrum:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,10 +16,12 @@ from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.linalg.gram import DenseGram, RankError
-from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off, without
-from zonodpp.targets.determinants import dependent_rows, log_dets, minors
+from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off
+from zonodpp.targets.determinants import dependent_rows, log_dets
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
+
+SPARSE = ("data", "indices", "indptr")  # arrays of a sparse matrix
 
 
 class VolumeSampling(Target):
@@ -79,6 +80,8 @@ class VolumeSampling(Target):
         r, n = A.shape
         facts = {"power": as_positive(power, "power"), "weights": as_weights(weights, n)}
         self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
+        if power != 2:  # no exact draws
+            self.__dict__["methods"] = ("exchange",)
         self._check_rank(given)
 
     def _check_rank(self, given: str) -> None:
@@ -107,11 +110,6 @@ class VolumeSampling(Target):
         target._set(A, power, weights, labels, given)
         return target
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Exact draws exist for power 2 only."""
-        return ("exact",) if self.power == 2 else ("exchange",)
-
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
         return f"{type(self).__name__}(r={self.r}, n={self.n}, power={self.power:g}{weighted})"
@@ -136,37 +134,13 @@ class VolumeSampling(Target):
         """Log of the sum over all bases of ``|det (A s)_B|**2``, where s = q**(1 / power)."""
         return 2 * self.coordinates.log_factor + self.coordinates.gram.logdet
 
-    def log_prob(self, B: ArrayLike) -> Floats:
-        """Log probability of bases: normalised for power 2, up to a constant otherwise.
-
-        Parameters
-        ----------
-        B : (..., r) array_like of int
-            One basis, or an array of them. A set of r dependent columns has -inf.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP
-        >>> import numpy as np
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-        >>> round(float(np.exp(target.log_prob(pairs)).sum()), 12)
-        1.0
-        """
-        bases = self.items(B, "B")
-        if bases.shape[-1] != self.r:
-            raise ValueError(f"a basis has r = {self.r} items, got {bases.shape[-1]}")
-        shape = bases.shape[:-1]
-        bases = bases.reshape(math.prod(shape), self.r)
-        result = self.power * self._log_dets(bases)
-        if self.power != 2:  # relative: leave out the normalisation that whitening brought in
-            result = result + self.power / 2 * self.log_normaliser
-        return np.asarray(result.reshape(shape))[()]
-
-    def _log_dets(self, bases: Integers) -> Floats:
-        """Log |det| of whitened bases, whose squares sum to one over all bases."""
+    def _log_probs(self, sets: Integers) -> Floats:
+        """Log |det A_B|^p prod q_B: normalised for power 2, where squares sum to one."""
         where = self.coordinates
-        return log_dets(where.unweighted, bases) + where.log_factors(bases)
+        rows = where.unweighted(sets.ravel()).T.reshape(*sets.shape, self.r)
+        result = self.power * (log_dets(rows) + where.log_factors(sets))
+        # For other powers, leave out the normalisation that whitening brought in.
+        return result if self.power == 2 else result + self.power / 2 * self.log_normaliser
 
     def _given(self, condition: Condition) -> Self:
         A, weights = self.A, self.weights
@@ -174,7 +148,9 @@ class VolumeSampling(Target):
             where = self.coordinates
             A = split_off(where.matrix, where.gram.W, condition.include, where.scale)
             weights = weights if where.plain is None else None  # else they are in the matrix
-        weights = without(weights, condition.exclude, self.n)
+        if condition.exclude.size:
+            weights = np.ones(self.n) if weights is None else weights.copy()
+            weights[condition.exclude] = 0.0
         try:
             return self._make(A, weights, self.labels, power=self.power, given="")
         except RankError as error:
@@ -194,34 +170,13 @@ class VolumeSampling(Target):
         2.0
         """
         self._need_power_two("kernel()")
-        K = self.coordinates.gram.quadratic(self.coordinates.weighted(np.arange(self.n)))
-        return (K + K.T) / 2
+        rows = self._features(np.arange(self.n))
+        return np.asarray(rows @ rows.T)
 
-    def inclusion(self, S: ArrayLike) -> Floats:
-        """Exact probability that all items of S are in the draw: det K_S, equation (1).
-
-        Parameters
-        ----------
-        S : (..., k) array_like of int
-            One set of items, or an array of sets of the same size.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-        >>> round(float(target.inclusion([0, 1])), 4)
-        0.0286
-        """
-        self._need_power_two("inclusion(S)")
-        sets = self.items(S)
-        k = sets.shape[-1]
-        flat = sets.reshape(math.prod(sets.shape[:-1]), k)
-        result = self._inclusion(flat) if k <= self.r else np.zeros(len(flat))
-        return np.asarray(result.reshape(sets.shape[:-1]))[()]
-
-    def _inclusion(self, sets: Integers) -> Floats:
-        """Return det K_S for sets of one size, (count, k)."""
-        return minors(self.coordinates, sets)
+    def _features(self, items: Integers) -> Floats:
+        """Return whitened columns s_j a_j as rows, for an array of items."""
+        white = self.coordinates.gram.W @ self.coordinates.weighted(items.ravel())
+        return np.asarray(white.T.reshape(*items.shape, self.r))
 
     def marginals(self) -> Floats:
         """Exact probability of each item: the diagonal of K, also called leverage scores.
@@ -246,30 +201,14 @@ class VolumeSampling(Target):
             result[span] = where.gram.diagonal(chunk)
         return result
 
-    def size_to_maximise(self, k: int | None, ridge: float) -> int:
-        """Return r, the size of every draw; another size or a ridge is refused."""
-        if k is not None and k != self.r:
-            raise ValueError(f"every draw of this target has r = {self.r} items, got k = {k}")
-        if ridge:
-            raise ValueError(
-                "a ridge is for DPP and KDPP: it would change which sets of r items are possible; "
-                "leave it out"
-            )
-        return self.r
-
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""
-        W, where = self.whitening.W, self.coordinates
-        rows = np.empty((self.n, self.r))
-        for span, chunk in column_chunks(where.matrix, where.scale):
-            rows[span] = (W @ chunk).T
-        return Objective(rows, self.log_normaliser, self.power)
+        return Objective(self._features(np.arange(self.n)), self.log_normaliser, self.power)
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         sparse = sp.issparse(self.A)
-        names = ("data", "indices", "indptr") if sparse else ("A",)
-        arrays = {name: getattr(self.A if sparse else self, name) for name in names}
+        arrays = {name: getattr(self.A, name) for name in SPARSE} if sparse else {"A": self.A}
         if self.weights is not None:
             arrays["weights"] = self.weights
         header = {"power": self.power, "shape": [self.r, self.n], "labels": self.labels}
@@ -280,8 +219,7 @@ class VolumeSampling(Target):
         """Make the target that `stored` took apart, after checks of what a file may hold."""
         if header["sparse"]:
             layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            A = layout(parts, shape=tuple(header["shape"]))
+            A = layout(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
             check_sparse(A)  # compiled code trusts the indices
         else:
             A = arrays["A"]
@@ -289,10 +227,3 @@ class VolumeSampling(Target):
         if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
             raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
         return cls._make(A, arrays.get("weights"), header["labels"], power=header["power"])
-
-    def _need_power_two(self, what: str) -> None:
-        if not self.has_inclusion:
-            raise ValueError(
-                f"{what} is known in closed form for power 2 only (here power={self.power:g}); "
-                "estimate it from draws: sample(target).inclusion(S), .marginals()"
-            )

@@ -53,10 +53,6 @@ class Graph(NamedTuple):
         links = self.links(edges)
         return int(connected_components(links, directed=False, return_labels=False))
 
-    def is_spanning_tree(self, edges: Integers) -> bool:
-        """Tell whether these nodes - 1 edges connect all nodes."""
-        return self.components(edges) == 1
-
 
 class EdgePairs(Sequence[tuple[int, int]]):
     """Labels of edges between numbered nodes, made when asked for: ``pairs[e]`` is a tuple."""

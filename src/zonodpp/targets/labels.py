@@ -37,14 +37,14 @@ class Naming:
         self.n, self.labels, self.edges = n, labels, edges
         self._known = () if labels is None else labels
 
-    def numbers(self, S: ItemsLike, name: str) -> Integers:
+    def numbers(self, S: ItemsLike, name: str, *, filled: bool = False) -> Integers:
         """Return item numbers for numbers, labels, or nested lists of either.
 
         An array of integers holds item numbers. In a list, an integer that is also the label of
         another item is refused.
         """
         try:
-            return as_items(self.translate(S, name), self.n, name)
+            return as_items(self.translate(S, name), self.n, name, filled=filled)
         except TypeError as error:
             if self.labels is not None:
                 raise

@@ -24,7 +24,6 @@ PACE = 7e9  # operations a second: 1.7e11 for a grid of 1,000 x 1,000 nodes took
 BITE = 1e9  # operations after which Python has control, so that Ctrl-C is heard
 LONG = 60.0  # seconds from which on work is announced by a warning
 TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
-FEW_EDGES = 64  # single edges up to which one elimination for them is cheaper than one for all
 
 
 class Network:
@@ -75,8 +74,6 @@ class Network:
         k = sets.shape[1]
         if k == 0:
             return np.ones(len(sets))
-        if k == 1 and len(sets) > FEW_EDGES:
-            return self.marginals()[sets[:, 0]]
         result = np.zeros(len(sets))
         place = np.empty(self.nodes, np.int64)
         step = max(1, TERMINALS // (2 * k))

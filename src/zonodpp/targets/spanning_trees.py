@@ -46,6 +46,7 @@ class SpanningTrees(ProjectionDPP):
 
     graph: Graph
     labels: Labels
+    methods = ("trees", "exact")  # random walks, where they should be cheaper than linear algebra
 
     def __init__(
         self, G: GraphLike, *, weight: str | None = None, names: Labels | None = None
@@ -65,11 +66,6 @@ class SpanningTrees(ProjectionDPP):
         target = cls.__new__(cls)
         target._set_graph(graph, weights, labels)
         return target
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Random walks, where they are expected to be cheaper than linear algebra."""
-        return ("trees", "exact")
 
     @property
     def has_quick_inclusion(self) -> bool:
@@ -110,16 +106,13 @@ class SpanningTrees(ProjectionDPP):
         """Edge weights times effective resistances."""
         return super().leverages() if self._network is None else self._network.marginals()
 
-    def _inclusion(self, sets: Integers) -> Floats:
-        return super()._inclusion(sets) if self._network is None else self._network.inclusion(sets)
+    def _inclusions(self, sets: Integers) -> Floats:
+        return super()._inclusions(sets) if self._network is None else self._network.inclusion(sets)
 
-    def _log_dets(self, bases: Integers) -> Floats:
-        """Half the log probability: a spanning tree has determinant +-1, times its weights."""
-        result = np.full(len(bases), -np.inf)
-        for k, edges in enumerate(bases):
-            if self.graph.is_spanning_tree(edges):
-                result[k] = (self._log_weight(edges) - self.log_normaliser) / 2
-        return result
+    def _log_probs(self, sets: Integers) -> Floats:
+        """Log of the product of weights: the determinants of spanning trees are 1 and -1."""
+        logs = [self._log_weight(s) if self.graph.components(s) == 1 else -np.inf for s in sets]
+        return np.array(logs) - self.log_normaliser
 
     def _log_weight(self, edges: Integers) -> float:
         return 0.0 if self.weights is None else float(np.log(self.weights[edges]).sum())

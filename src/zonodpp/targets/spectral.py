@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._types import Floats, Integers, Labels, MatrixLike
-from zonodpp.arguments import as_items, as_matrix
+from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
+from zonodpp.arguments import as_matrix
 from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import precision, read_kernel
@@ -22,6 +20,7 @@ from zonodpp.targets.conditioning import (
     condition_kernel,
     never_together,
 )
+from zonodpp.targets.determinants import unit_blocks
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
@@ -51,28 +50,29 @@ class SpectralTarget(Target):
     vectors: Floats
     log_eigenvalues: Floats
     exact_draws = "mixture"
+    k: int | None  # the size of every draw, if it is fixed
 
-    def _set(self, found: Spectrum, labels: Labels | None, **more: int) -> None:
+    def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         n, r = found.vectors.shape
         if r == 0:
             raise ValueError("the kernel is zero: every draw would be empty")
         vectors, logs = frozen(found.vectors), frozen(found.logs)
-        self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, **more)
+        self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, k=k)
 
-    def _set_kernel(self, L: MatrixLike, **more: int) -> None:
+    def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-        self._set(spectrum.of_kernel(matrix, eps), labels, **more)
+        self._set(spectrum.of_kernel(matrix, eps), labels, k)
 
     @classmethod
-    def _make(cls, found: Spectrum, labels: Labels | None, **more: int) -> Self:
+    def _make(cls, found: Spectrum, labels: Labels | None, k: int | None = None) -> Self:
         target = cls.__new__(cls)
-        target._set(found, labels, **more)
+        target._set(found, labels, k)
         return target
 
     @classmethod
-    def _of_features(cls, Phi: MatrixLike, **more: int) -> Self:
+    def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
         found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
-        return cls._make(found, labels_of(Phi, "index"), **more)
+        return cls._make(found, labels_of(Phi, "index"), k)
 
     @property
     def chances(self) -> Floats:
@@ -100,7 +100,7 @@ class SpectralTarget(Target):
 
     def _with(self, found: Spectrum) -> Self:
         """Return a target of the same kind with another spectrum."""
-        return self._make(found, self.labels)
+        return self._make(found, self.labels, self.k)
 
     def marginals(self) -> Floats:
         """Exact probability of each item.
@@ -115,35 +115,17 @@ class SpectralTarget(Target):
         """
         return np.asarray((self.vectors**2) @ self.chances)
 
-    def log_prob(self, B: ArrayLike) -> Floats:
-        """Log probability of sets, normalised.
+    def _draws(self, B: ItemsLike) -> Integers:
+        """Return the numbers of the items of draws, and -1 behind them in rows with fewer items."""
+        return -np.sort(-self._naming.numbers(B, "B", filled=True), axis=-1)
 
-        Parameters
-        ----------
-        B : (..., k) array_like of int
-            One set, or an array of sets; rows of fewer items are filled up with -1, as in
-            `Samples.subsets`. Sets of a size that no draw has get -inf.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from zonodpp import KDPP
-        >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
-        array([0.182, 0.273, 0.545])
-        """
-        rows = _as_rows(self._naming.translate(B, "B"))
-        flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
-        flat = -np.sort(-flat, axis=1)  # the filling comes last
-        sizes = (flat >= 0).sum(axis=1)
-        if (flat < -1).any():
-            raise ValueError(f"B must hold item numbers from 0 to {self.n - 1}, got {flat.min()}")
-        result = np.full(len(flat), -np.inf)
-        for size in np.unique(sizes):
+    def _log_probs(self, sets: Integers) -> Floats:
+        sizes = (sets >= 0).sum(axis=1)
+        result = np.full(len(sets), -np.inf)
+        for size in np.intersect1d(sizes, self.sizes):
             chosen = sizes == size
-            sets = as_items(flat[chosen, :size], self.n, "B")
-            if size in self.sizes:
-                result[chosen] = self._log_dets(sets) - self._log_normaliser()
-        return np.asarray(result.reshape(rows.shape[:-1]))[()]
+            result[chosen] = self._log_dets(sets[chosen, :size]) - self._log_normaliser()
+        return result
 
     def _log_dets(self, sets: Integers) -> Floats:
         """Log det L_B of sets of one size, (sets,); infinite eigenvalues leave their coefficient.
@@ -151,18 +133,11 @@ class SpectralTarget(Target):
         Along those the set's rows are split off first; the rest is a QR of phi's rows.
         """
         count, size = sets.shape
-        if size == 0:
-            return np.full(count, 0.0 if self._sure == 0 else -np.inf)
         if not self._sure <= size <= self.r:
             return np.full(count, -np.inf)
-        result = np.empty(count)
-        step = max(1, 2**21 // (size * self.r))
-        for start in range(0, count, step):
-            result[start : start + step] = self._log_det_block(sets[start : start + step])
-        return result
-
-    def _log_det_block(self, sets: Integers) -> Floats:
-        logs = np.zeros(len(sets))
+        logs = np.zeros(count)
+        if size == 0:
+            return logs
         rows = self.phi[sets]
         with np.errstate(divide="ignore"):
             if self._sure:
@@ -172,11 +147,7 @@ class SpectralTarget(Target):
             if rows.shape[1]:
                 R = np.asarray(np.linalg.qr(np.swapaxes(rows, 1, 2), mode="r"))
                 logs += 2 * _log_diagonal(R)
-            unit = self.vectors[sets]
-            lengths = np.linalg.norm(unit, axis=2, keepdims=True)
-            unit = unit / np.where(lengths > 0, lengths, 1.0)
-        # Dependent items leave rounding noise where an exact zero should stand.
-        logs[np.linalg.svd(unit, compute_uv=False)[:, -1] < NOISE * self.r] = -np.inf
+        logs[unit_blocks(self.vectors[sets])[2] < NOISE * self.r] = -np.inf  # dependent items
         return logs
 
     def _given(self, condition: Condition) -> Self:
@@ -186,12 +157,6 @@ class SpectralTarget(Target):
         if not sure.shape[1] and not phi.any():
             raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
-
-    def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
-        """Return k, unless more items than that are in every draw."""
-        if k is not None and k < self._sure:
-            raise ValueError(f"{self._sure} items are in every draw of this target, got k = {k}")
-        return k
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return features of the kernel; eigenvectors of infinite eigenvalue are very long ones."""
@@ -206,15 +171,16 @@ class SpectralTarget(Target):
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
-        return {"labels": self.labels}, {"vectors": self.vectors, "logs": self.log_eigenvalues}
+        arrays = {"vectors": self.vectors, "logs": self.log_eigenvalues}
+        return {"labels": self.labels, "k": self.k}, arrays
 
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
-        return cls._make(read_spectrum(arrays), header["labels"])
+        return cls._make(_read_spectrum(arrays), header["labels"], header.get("k"))
 
 
-def read_spectrum(arrays: Arrays) -> Spectrum:
+def _read_spectrum(arrays: Arrays) -> Spectrum:
     """Return the spectrum that `SpectralTarget.stored` wrote, after checks of what a file may hold.
 
     Draws end because eigenvectors are orthonormal; those of infinite eigenvalue come first.
@@ -229,17 +195,6 @@ def read_spectrum(arrays: Arrays) -> Spectrum:
     if not error < ORTHONORMAL:
         raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
     return Spectrum(vectors, logs)
-
-
-def _as_rows(B: ArrayLike) -> NDArray[np.int64]:
-    """Return one set, or an array of sets filled up with -1, as an array of integers."""
-    try:
-        rows = np.atleast_1d(sorted(B) if isinstance(B, set | frozenset) else B)
-    except ValueError:
-        raise ValueError("B must hold rows of one length; fill smaller sets up with -1") from None
-    if rows.size and not np.issubdtype(rows.dtype, np.integer):
-        raise TypeError(f"B must hold item numbers (integers from 0), got {rows.dtype} entries")
-    return rows.astype(np.int64)
 
 
 def _log_diagonal(R: Floats) -> Floats:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from zonodpp._types import Floats, Integers, ItemsLike, Labels
     from zonodpp.targets.graphs import Graph
 
+FEW_SETS = 64  # single items up to which all marginals take longer than their own
+MOST_FEATURES = 6000  # beyond, sets are not served one by one (see `SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
 
@@ -62,11 +66,8 @@ class Target:
     # How exact draws are made: from a "projection", from a "mixture" of projections that
     # eigenvectors span, of a "design", or by "passes" over rows.
     exact_draws: str = "projection"
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Methods for "auto", which takes the first that suits the target."""
-        return ("exact",)
+    _size: str = "r"  # what the size of draws is called, if all have the same
+    methods: tuple[str, ...] = ("exact",)  # for "auto", which takes the first that suits the target
 
     @property
     def sizes(self) -> range:
@@ -79,14 +80,9 @@ class Target:
         return len(self.sizes) > 1
 
     @property
-    def width(self) -> int:
-        """The most items that a draw can hold."""
-        return self.sizes[-1]
-
-    @property
     def expected_size(self) -> float:
         """Mean number of items in a draw."""
-        return float(self.width)
+        return float(self.sizes[-1])
 
     @property
     def has_inclusion(self) -> bool:
@@ -105,13 +101,90 @@ class Target:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
 
-    def log_prob(self, B: ArrayLike) -> Floats:
-        """Log probability of subsets."""
+    def log_prob(self, B: ItemsLike) -> Floats:
+        """Log probability of sets: normalised for power 2, up to a constant otherwise.
+
+        Parameters
+        ----------
+        B : (..., k) array_like of int
+            One set, or an array of sets. Sets that are never drawn, such as dependent columns, have
+            -inf. For a `DPP` or `KDPP`, rows of fewer items are filled up with -1, as in
+            `Samples.subsets`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import KDPP, ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+        >>> round(float(np.exp(target.log_prob(pairs)).sum()), 12)
+        1.0
+        >>> np.exp(KDPP(np.diag([1.0, 2.0, 3.0]), 2).log_prob([[0, 1], [0, 2], [1, 2]])).round(3)
+        array([0.182, 0.273, 0.545])
+        """
+        return self._of_each(self._log_probs, self._draws(B))
+
+    def inclusion(self, S: ItemsLike) -> Floats:
+        """Exact probability that all items of S are in the draw: det K_S for DPPs, equation (1).
+
+        Parameters
+        ----------
+        S : (..., k) array_like of int
+            One set of items, or an array of sets of the same size.
+
+        Examples
+        --------
+        >>> from zonodpp import DPP, ProjectionDPP
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> round(float(target.inclusion([0, 1])), 4)
+        0.0286
+        >>> round(float(DPP(L=[[1.0, 0.0], [0.0, 3.0]]).inclusion([0, 1])), 12)
+        0.375
+        """
+        self._need_power_two("inclusion(S)")
+        sets = self.items(S)
+        if sets.shape[-1] > self.sizes[-1]:
+            return np.zeros(sets.shape[:-1])[()]
+        if sets.shape[-1] == 1 and sets.size > FEW_SETS:
+            return self.marginals()[sets[..., 0]]
+        return np.clip(self._of_each(self._inclusions, sets), 0.0, 1.0)
+
+    def _of_each(self, compute: Callable[[Integers], Floats], sets: Integers) -> Floats:
+        """Apply a function of rows of items to an array of sets, not too many at a time."""
+        size = sets.shape[-1]
+        flat = sets.reshape(math.prod(sets.shape[:-1]), size)
+        step = max(1, 2**21 // max(1, size * min(self.r, MOST_FEATURES)))
+        parts = [compute(flat[k : k + step]) for k in range(0, len(flat), step)]
+        return np.concatenate([np.zeros(0), *parts]).reshape(sets.shape[:-1])[()]
+
+    def _draws(self, B: ItemsLike) -> Integers:
+        """Return the numbers of the items of draws."""
+        sets = self.items(B, "B")
+        if sets.shape[-1] != self.r:
+            raise ValueError(
+                f"a draw of this target has {self._size} = {self.r} items, got {sets.shape[-1]}"
+            )
+        return sets
+
+    def _log_probs(self, sets: Integers) -> Floats:
+        """Return the log probabilities of rows of items."""
         raise NotImplementedError
 
-    def inclusion(self, S: ArrayLike) -> Floats:
-        """Probability that all items of S are in the draw."""
+    def _inclusions(self, sets: Integers) -> Floats:
+        """Return the determinants of the kernel K = X X' for rows of items."""
+        rows = self._features(sets)
+        return np.asarray(np.linalg.det(rows @ np.swapaxes(rows, -1, -2)))
+
+    def _features(self, items: Integers) -> Floats:
+        """Return the rows of X, where X X' is the kernel K, for an array of items."""
         raise NotImplementedError
+
+    def _need_power_two(self, what: str) -> None:
+        if not self.has_inclusion:
+            raise ValueError(
+                f"{what} is known in closed form for power 2 only (here power={self.power:g}); "
+                "estimate it from draws: sample(target).inclusion(S), .marginals()"
+            )
 
     def marginals(self) -> Floats:
         """Probability of each item."""
@@ -119,7 +192,16 @@ class Target:
 
     def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
         """Check the arguments of `find_map`; return the number of items, None if any will do."""
-        return k
+        if ridge and self.exact_draws != "mixture":
+            raise ValueError("a ridge is for DPP and KDPP; leave it out")
+        if self.sizes_vary:
+            return k
+        [size] = self.sizes
+        if k not in (None, size):
+            raise ValueError(
+                f"every draw of this target has {self._size} = {size} items, got k = {k}"
+            )
+        return size
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return what `find_map` maximises."""
