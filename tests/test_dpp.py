@@ -185,7 +185,7 @@ class TestBrokenTwins:
         sampler = Exact().prepare(target)
         assert law_value(self.draws(sampler, sampler.width), law) > 1e-4
         wrong = np.minimum(1.0, np.exp(target.log_eigenvalues))  # lambda, not lambda/(1 + lambda)
-        broken = replace(sampler, chances=wrong)
+        broken = replace(sampler, taking=wrong[:, None])
         assert law_value(self.draws(broken, target.r), law) < 1e-4
 
     def test_symmetric_polynomials_off_by_one(self):

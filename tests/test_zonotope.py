@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from law import enumerate_law, p_value
+from scipy import sparse as sp
 from scipy import stats
+from scipy.spatial import ConvexHull
 
 from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
@@ -437,3 +439,64 @@ def test_columns_and_rows_of_very_different_sizes(columns, rows, objective):
         sizes = np.abs(A[:, basis]).max(axis=0)
         expected = np.linalg.slogdet(A[:, basis] / sizes)[1] + np.log(sizes).sum()
         assert log_volume == pytest.approx(expected, abs=1e-7)
+
+
+def planes():
+    rng = np.random.default_rng(0)
+    gaussian = rng.normal(size=(2, 9))
+    parallel = np.column_stack([PAPER, -3 * PAPER, np.zeros(2), [0.1, 0.3], [0.2, 0.6]])
+    return {
+        "paper": PAPER,
+        "gaussian": gaussian,
+        "parallel": parallel,
+        "square": np.eye(2),
+        "units": gaussian * [[1e-30], [1e30]],
+        "sparse": sp.csc_array(PAPER),
+    }
+
+
+@pytest.mark.parametrize("name", planes())
+def test_vertices_are_the_convex_hull(name):
+    A = planes()[name]
+    zonotope = Zonotope(A, rng=0)
+    found = zonotope.vertices()
+    A = A.toarray() if sp.issparse(A) else A
+    size = np.abs(A).sum(axis=1)
+    corners = (A @ np.indices((2,) * A.shape[1]).reshape(A.shape[1], -1)).T / size
+    hull = corners[ConvexHull(corners, qhull_options="QJ").vertices]
+    assert len(np.unique(found, axis=0)) == len(found)
+    for vertex in found / size:
+        assert np.abs(hull - vertex).max(axis=1).min() < 1e-9
+    x, y = (found / size).T
+    area = (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() / 2  # positive: counterclockwise
+    assert area == pytest.approx(ConvexHull(corners).volume)
+    assert found[0, 1] == found[:, 1].min()
+    assert zonotope.contains(found).all()
+    assert not zonotope.contains(found + 1e-3 * (found - A.sum(axis=1) / 2)).any()
+
+
+def test_the_support_function():
+    rng = np.random.default_rng(1)
+    zonotope = Zonotope(PAPER, rng=0)
+    directions = rng.normal(size=(20, 2))
+    expected = (directions @ zonotope.vertices().T).max(axis=1)
+    assert zonotope.support(directions) == pytest.approx(expected)
+    assert zonotope.support(directions[0]) == pytest.approx(expected[0])
+    A = sp.csc_array(rng.normal(size=(3, 8)))
+    x, d = A @ np.full(8, 0.5), rng.normal(size=3)
+    assert Zonotope(A, rng=0).support(d) >= d @ x + Zonotope(A, rng=0).chord(x, d)[1] * (d @ d)
+
+
+def test_many_points_at_once():
+    zonotope = Zonotope(PAPER, rng=0)
+    points = np.random.default_rng(2).uniform(-3, 6, size=(50, 2))
+    found = zonotope.contains(points)
+    assert found.dtype == bool
+    assert found.tolist() == [zonotope.contains(point) for point in points]
+    assert 0 < found.sum() < 50
+    assert zonotope.contains(np.empty((0, 2))).shape == (0,)
+    for call in (zonotope.contains, zonotope.support):
+        with pytest.raises(ValueError, match="r = 2 coordinates"):
+            call([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="in the plane"):
+        Zonotope(np.eye(3), rng=0).vertices()

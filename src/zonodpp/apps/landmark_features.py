@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.linalg.dense import row_chunks
-from zonodpp.linalg.svd import leading_directions
+from zonodpp.linalg.reduction import leading_directions
 
 Bits = NDArray[np.uint64]
 

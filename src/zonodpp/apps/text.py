@@ -13,7 +13,7 @@ from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.apps.languages import is_content, read_language, words
 from zonodpp.arguments import as_matrix, check_finite, one_of
 from zonodpp.linalg.dense import to_dense, unit_rows
-from zonodpp.linalg.svd import leading_directions
+from zonodpp.linalg.reduction import leading_directions
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -81,9 +81,8 @@ class ExactEngine:
         none = np.zeros((1, 1))
         sure, chances, taking = 0, none[0], none
         if isinstance(sampler, Mixture):
-            rows, table, sure = sampler.vectors, sampler.cumulative, sampler.sure
-            chances = sampler.chances
-            taking = sampler.taking if sampler.taking.shape[1] else np.zeros((1, 0))
+            rows, table, chances = sampler.vectors, sampler.cumulative, sampler.taking[:, 0]
+            taking = sampler.taking[::-1] if sampler.taking.shape[1] > 1 else np.zeros((1, 0))
         else:
             rows, table = _unit_rows(sampler), sampler.alias
         self.mixture = isinstance(sampler, Mixture)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Matrix, MatrixLike
+from zonodpp._types import Matrix, MatrixLike
 from zonodpp.arguments import as_matrix, as_positive, as_scores, check_finite
 from zonodpp.linalg.dense import unit_rows
 
@@ -40,22 +40,17 @@ def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: flo
     """
     rows = as_matrix(features, "features")
     check_finite(rows, "features")
-    q = as_quality(quality, rows.shape[0])
+    hint = ". Scores that can be negative become quality by numpy.exp"
+    q = as_scores(quality, rows.shape[0], "quality", hint)
     strength = as_positive(strength, "strength", or_zero=True)
     with np.errstate(over="ignore"):
         lengths = np.where(q > 0, q**strength, 0.0)
-    if not np.isfinite(lengths).all():
+    if lengths.max() == np.inf:
         raise ValueError(
             f"quality ** {strength:g} overflows for the quality {q.max():g}; divide quality by its "
             "largest value first"
         )
     unit = unit_rows(rows)
-    return (
-        unit * lengths[:, None] if isinstance(unit, np.ndarray) else sp.diags_array(lengths) @ unit
-    )
-
-
-def as_quality(quality: ArrayLike, n: int, name: str = "quality") -> Floats:
-    """Check numbers that say how good each of n items is; ``name`` is what errors call them."""
-    hint = f". Scores that can be negative become {name} by numpy.exp"
-    return as_scores(quality, n, name, hint)
+    if isinstance(unit, np.ndarray):
+        return unit * lengths[:, None]
+    return sp.diags_array(lengths) @ unit

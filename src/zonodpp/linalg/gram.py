@@ -32,11 +32,6 @@ class DenseGram:
     logdet: float
     well_conditioned: bool
 
-    def quadratic(self, C: Floats) -> Floats:
-        """Return C' (AA')^{-1} C."""
-        white = self.W @ C
-        return np.asarray(white.T @ white)
-
     def diagonal(self, C: Floats) -> Floats:
         """Return the diagonal of C' (AA')^{-1} C."""
         white = self.W @ C
@@ -71,7 +66,7 @@ def from_triangle(R: Floats, check_rank: bool = True) -> DenseGram:
     rank = numerical_rank(np.linalg.svd(R, compute_uv=False))
     if rank < R.shape[1] and check_rank:
         raise RankError(rank)
-    return _from_triangle(R.T, norms, well_conditioned=False)
+    return _from_triangle(R.T, norms, False)
 
 
 def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
@@ -88,11 +83,10 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
             G = np.zeros((r, r))
             for _, chunk in column_chunks(A, scale):
                 G += chunk @ chunk.T
-        norms = np.sqrt(np.diagonal(G))
-    if not np.all(np.isfinite(norms) & (norms > _LEAST_NORM)):
+        found = from_gram(G)
+    if found is None:
         check_finite(A, "A")
-        return None
-    return from_gram(G)
+    return found
 
 
 def from_gram(G: Floats) -> DenseGram | None:
@@ -102,15 +96,11 @@ def from_gram(G: Floats) -> DenseGram | None:
         return None
     G = G / norms[:, None] / norms
     lower, info = lapack.dpotrf(G, lower=1, clean=1)
-    if info == 0:
-        one_norm = float(np.abs(G).sum(axis=0).max())
-        rcond, _ = lapack.dpocon(lower, one_norm, uplo="L")
-        if rcond > _SAFE_RCOND:
-            return _from_triangle(lower, norms, well_conditioned=True)
-    return None
+    rcond = 0.0 if info else lapack.dpocon(lower, np.abs(G).sum(axis=0).max(), uplo="L")[0]
+    return _from_triangle(lower, norms, True) if rcond > _SAFE_RCOND else None
 
 
-def _from_triangle(lower: Floats, norms: Floats, *, well_conditioned: bool) -> DenseGram:
+def _from_triangle(lower: Floats, norms: Floats, well_conditioned: bool) -> DenseGram:
     """AA' = D L L' D, hence W = L^{-1} D^{-1}."""
     inverse, info = lapack.dtrtri(np.asfortranarray(lower), lower=1)
     if info > 0:

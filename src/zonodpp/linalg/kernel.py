@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Labels, MatrixLike
 from zonodpp.arguments import as_matrix, check_finite, is_dataframe
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
 
@@ -20,10 +19,10 @@ class Kernel(NamedTuple):
 
     matrix: Floats
     precision: float
-    labels: Sequence[Any] | None
+    labels: Labels | None
 
 
-def read_kernel(kernel: Any, name: str, otherwise: str) -> Kernel:
+def read_kernel(kernel: MatrixLike, name: str, otherwise: str) -> Kernel:
     """Check that a kernel is a symmetric n x n matrix of finite numbers.
 
     ``otherwise`` says what to do with a matrix that is not square. A small asymmetry is taken for
@@ -52,7 +51,7 @@ def read_kernel(kernel: Any, name: str, otherwise: str) -> Kernel:
     return Kernel(matrix, eps, labels)
 
 
-def precision(given: Any) -> float:
+def precision(given: MatrixLike) -> float:
     """Relative precision of the numbers given, by their type."""
     kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
     single = any(kind in (np.float32, np.float16) for kind in kinds)

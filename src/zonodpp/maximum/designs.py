@@ -30,7 +30,7 @@ def best_design(rows: Floats, k: int, *, swaps: bool) -> Climb:
         members = pick_greedily(items_of(rows), rows.shape[1])
         members = _excursion(rows, members, [1] * (k - members.size))
         inverse, log_det = _factor(rows[members])
-        best, gains = Climb(members, log_det, 0, settled=False), np.empty(len(rows))
+        best, gains = Climb(members, log_det, 0, settled=None), np.empty(len(rows))
         while swaps:
             for start, stop, factors in _factors(rows, best.members, inverse):
                 gains[start:stop] = factors.max(axis=1)
@@ -40,7 +40,7 @@ def best_design(rows: Floats, k: int, *, swaps: bool) -> Climb:
             found = _search(rows[active], np.searchsorted(active, best.members), starts)
             if not found.log_det > best.log_det + TOLERANCE:
                 return best._replace(settled=bool(gains.max() <= 1.0 + TOLERANCE))
-            best = Climb(active[found.members], found.log_det, best.steps + found.steps, False)
+            best = Climb(active[found.members], found.log_det, best.steps + found.steps, None)
             inverse = _factor(rows[best.members])[0]
         return best
 

@@ -30,10 +30,6 @@ class Factor(NamedTuple):
     inverse: Floats  # R^{-1}
     log_det: float  # of L_S, with its scale
 
-    def tableau(self, unit: Floats) -> Floats:
-        """Return T = L_S^{-1} L_{S,j} for rows of features, one row for each."""
-        return np.asarray(unit @ (self.inverse @ self.span.shared).T)
-
     def left_over(self, unit: Floats, ridge: Floats) -> Floats:
         """Return the share of items that the span of S does not explain."""
         k, m = self.span.shared.shape
@@ -53,7 +49,9 @@ def factor_of(items: Items, members: Integers) -> Factor:
     Q, R = np.linalg.qr(stack)
     with np.errstate(divide="ignore"):
         log_det = 2 * np.log(np.abs(np.diagonal(R))).sum() + items.log_scale[members].sum()
-    inverse = scipy.linalg.solve_triangular(R, np.eye(len(R)), check_finite=False)
+    inverse = R  # of no members
+    if members.size:
+        inverse = scipy.linalg.solve_triangular(R, np.eye(len(R)), check_finite=False)
     span = Span(np.ascontiguousarray(Q[:m].T), np.ascontiguousarray(Q[m:].T))
     return Factor(span, inverse, float(log_det))
 
@@ -61,23 +59,21 @@ def factor_of(items: Items, members: Integers) -> Factor:
 class Climb(NamedTuple):
     """Where a search ended.
 
-    If settled, no exchange of a member for another item raises log det by more than 1e-9.
-    Otherwise rounding errors promised an exchange that does not.
+    If settled, no exchange of a member for another item raises log det by more than 1e-9. If not,
+    rounding errors promised an exchange that does not. None: exchanges were not tried.
     """
 
     members: Integers
     log_det: float
     steps: int
-    settled: bool
+    settled: bool | None
 
 
-def climb(items: Items, members: Integers, *, free_size: bool) -> Climb:
+def climb(items: Items, members: Integers, *, free_size: bool, swaps: bool = True) -> Climb:
     """Exchange one item at a time, and add or drop one if the size is free, while log det grows."""
     steps = 0
-    if not members.size:
-        return Climb(members, 0.0, steps, settled=True)
     factor = factor_of(items, members)
-    while True:
+    while swaps and members.size:
         changed, gains = _best_move(items, members, factor, free_size)
         if changed is None:
             return Climb(members, factor.log_det, steps, settled=True)
@@ -88,12 +84,11 @@ def climb(items: Items, members: Integers, *, free_size: bool) -> Climb:
             few = Items(*(part[active] for part in items))
             found = climb(few, np.searchsorted(active, members), free_size=free_size)
             changed, taken = active[found.members], found.steps
-        if not changed.size:
-            return Climb(changed, 0.0, steps + taken, settled=True)
         fresh = factor_of(items, changed)
         if not fresh.log_det > factor.log_det:
             return Climb(members, factor.log_det, steps, settled=False)
         members, factor, steps = changed, fresh, steps + taken
+    return Climb(members, factor.log_det, steps, settled=True if swaps else None)
 
 
 def _best_move(
@@ -111,7 +106,7 @@ def _best_move(
     with np.errstate(divide="ignore"):
         for span, unit in row_chunks(items.unit, max(1, ENTRIES // members.size)):
             share = factor.left_over(unit, items.ridge[span])
-            gain = factor.tableau(unit)
+            gain = unit @ (factor.inverse @ factor.span.shared).T  # T, a row for each item
             gain *= gain
             gain /= diagonal
             gain += share[:, None]

@@ -15,7 +15,7 @@ from zonodpp.arguments import as_count, as_matrix, as_positive, check_finite
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.maximum.designs import best_design
-from zonodpp.maximum.local_search import climb, factor_of
+from zonodpp.maximum.local_search import Climb, climb
 from zonodpp.targets.target import Target
 
 
@@ -92,10 +92,7 @@ def find_map(
     features, log_factor, power, of_features = target.objective(k, ridge)
     if of_features:
         assert k is not None
-        design = best_design(features, k, swaps=swaps)
-        optimal = ("swaps" if design.settled else "rounding") if swaps else "greedy"
-        log_weight = design.log_det + log_factor
-        return Maximum(np.sort(design.members), log_weight, design.steps, optimal)
+        return _maximum(best_design(features, k, swaps=swaps), log_factor)
     # Items without features are impossible, perhaps by a condition, whatever the ridge.
     possible = np.flatnonzero(features.any(axis=1))
     found = maximise(features[possible], k=k, ridge=ridge, swaps=swaps)
@@ -130,9 +127,9 @@ def maximise(
             f"of more items has determinant zero. Pass k={picks.size} or less, or a ridge, such as "
             "ridge=1e-6 times a typical L[i, i]"
         )
-    if swaps:
-        found = climb(items, picks, free_size=k is None)
-        optimal = "swaps" if found.settled else "rounding"
-        return Maximum(np.sort(found.members), found.log_det, found.steps, optimal)
-    log_det = factor_of(items, picks).log_det if picks.size else 0.0
-    return Maximum(np.sort(picks), log_det, 0, "greedy")
+    return _maximum(climb(items, picks, free_size=k is None, swaps=swaps))
+
+
+def _maximum(found: Climb, log_factor: float = 0.0) -> Maximum:
+    optimal = {True: "swaps", False: "rounding", None: "greedy"}[found.settled]
+    return Maximum(np.sort(found.members), found.log_det + log_factor, found.steps, optimal)

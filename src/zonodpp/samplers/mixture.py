@@ -38,9 +38,7 @@ class Mixture:
     algorithm: str
     vectors: Floats
     cumulative: Floats  # (r, n): for each eigenvector, running sums of its squared entries
-    sure: int
-    chances: Floats  # of each eigenvector, (r,), for a DPP
-    taking: Floats  # `symmetric_polynomials`, for a k-DPP; empty for a DPP
+    taking: Floats  # chances of eigenvectors, (r, 1) for a DPP, (r, k + 1) for a k-DPP
     width: int
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "proposals")
@@ -55,16 +53,15 @@ class Mixture:
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Draw len(subsets) sets; rows end in -1 where a draw has fewer items than others may."""
-        counts, choice = state["counts"], (self.sure, self.chances, self.taking)
+        counts, chosen = state["counts"], np.empty(len(self.taking), np.int64)
         subsets[:] = NO_ITEM
-        chosen = np.empty(len(self.chances), np.int64)
         if self.algorithm == "rejection":
-            tables = self.vectors, self.cumulative, *choice
+            tables = self.vectors, self.cumulative, self.taking
             scratch = chosen, np.empty((self.width, self.width)), np.empty((3, self.width))
-            draw_by_rejection(rng, *tables, subsets, counts, *scratch)
+            draw_mixture(rng, *tables, subsets, counts, *scratch)
         else:
             for subset in subsets:
-                size = choose(rng, *choice, len(subset), chosen)
+                size = choose(rng, self.taking, len(subset), chosen)
                 columns = columns_of(self.vectors[:, chosen[:size]].T)
                 squares = frozen((columns.dense**2).sum(axis=1))
                 rows = subset[None, :size], counts
@@ -86,8 +83,6 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
         "rejection",
         target.vectors,
         frozen(cumulative),
-        target.sure.shape[1],
-        target.chances,
         target.taking,
         max(1, int(np.sum(tail > NEVER)) - 1),
         SetTracker.of(None, target.n),
@@ -95,40 +90,25 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
 
 
 @no_refcount
-def choose(
-    rng: np.random.Generator,
-    sure: int,
-    chances: Floats,
-    taking: Floats,
-    most: int,
-    chosen: Integers,
-) -> int:
+def choose(rng: np.random.Generator, taking: Floats, most: int, chosen: Integers) -> int:
     """Choose the eigenvectors of one draw, at most ``most``; return how many were chosen.
 
-    Those of a DPP are chosen each with its own chance. Those of a k-DPP are all that are sure, then
-    others one after another; ``taking`` begins with the smallest eigenvalue.
+    The column of ``taking`` is the number of eigenvectors that a k-DPP has yet to take.
     """
-    m = taking.shape[0]
     while True:
         count = 0
         left = taking.shape[1] - 1
-        for j in range(chances.shape[0]):
-            if left < 0:
-                chance = chances[j]
-            elif j < sure:
-                chance = 1.0
-            else:
-                chance = taking[m - 1 + sure - j, left]
-            if chance >= 1.0 or rng.random() < chance:
+        for j in range(taking.shape[0]):
+            if taking[j, left] >= 1.0 or rng.random() < taking[j, left]:
                 chosen[count] = j
                 count += 1
-                left -= int(left > 0 and j >= sure)
+                left -= int(left > 0)
         if count <= most:
             return count
 
 
 @inline_source
-def propose(
+def propose_item(
     rng: np.random.Generator, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
 ) -> tuple[int, float]:
     """Draw an item from the leverage scores; return it with its score, and set its column."""
@@ -151,12 +131,10 @@ def propose(
 
 
 @no_refcount
-def draw_by_rejection(
+def draw_mixture(
     rng: np.random.Generator,
     vectors: Floats,
     cumulative: Floats,
-    sure: int,
-    chances: Floats,
     taking: Floats,
     subsets: Subsets,
     counts: Integers,
@@ -166,14 +144,14 @@ def draw_by_rejection(
 ) -> None:
     """Fill subsets with draws, by proposals from the leverage scores until one is accepted."""
     for k in range(subsets.shape[0]):
-        size = choose(rng, sure, chances, taking, subsets.shape[1], chosen)
+        size = choose(rng, taking, subsets.shape[1], chosen)
         column, c, row = scratch[0, :size], scratch[1], scratch[2]
         for j in range(size):
             for i in range(size):
                 N[j, i] = 1.0 if i == j else 0.0
         for m in range(size, 0, -1):
             while True:
-                item, length = propose(rng, vectors, cumulative, chosen, column)
+                item, length = propose_item(rng, vectors, cumulative, chosen, column)
                 left = outside(N, m, size, column, c)
                 counts[1] += 1
                 if rng.random() * length < left:

@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix
+from zonodpp.arguments import listed
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.targets.labels import Naming
 
@@ -46,7 +47,7 @@ class ImpossibleError(ValueError):
 
 def never_together(items: Integers, why: str) -> ImpossibleError:
     """Return the error for items that are in no draw together."""
-    shown = ", ".join(map(str, items[:10].tolist())) + (", ..." if items.size > 10 else "")
+    shown = listed(items.tolist())
     return ImpossibleError(f"no draw has the items {shown} (counted from 0) in it: {why}")
 
 
@@ -64,43 +65,37 @@ def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> 
     lengths = np.linalg.norm(white, axis=0)
     white = white / np.where(lengths > 0, lengths, 1.0)
     Q, R = scipy.linalg.qr(white)
-    if np.linalg.svd(R, compute_uv=False)[-1] < 8 * r * np.finfo(float).eps:
+    tiny = 8 * r * np.finfo(float).eps
+    if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")
     if sp.issparse(A):
-        return _split_off_sparse(A, block, include)
+        return _split_off_sparse(A, block, include, tiny)
     s = include.size
     rest = Q[:, s:].T @ W
     result = np.zeros((r, A.shape[1]), order="F")
     for span, chunk in column_chunks(A, None):
-        result[s:, span] = _without_noise(rest @ chunk, W @ chunk, r)
+        left = rest @ chunk
+        # A column within the span of what was taken off leaves rounding errors alone.
+        noise = tiny * np.linalg.norm(W @ chunk, axis=0)
+        result[s:, span] = np.where(np.linalg.norm(left, axis=0) <= noise, 0.0, left)
     result[:, include] = np.eye(r, s)
     return result
 
 
-def _without_noise(left: Floats, before: Floats, r: int) -> Floats:
-    """Set columns to zero that lie within the span of what was taken off, but for rounding."""
-    noise = 8 * r * np.finfo(float).eps * np.linalg.norm(before, axis=0)
-    left[:, np.linalg.norm(left, axis=0) <= noise] = 0.0
-    return left
-
-
-def _split_off_sparse(A: sp.sparray, block: Floats, include: Integers) -> sp.csc_array:
+def _split_off_sparse(A: sp.sparray, block: Floats, include: Integers, tiny: float) -> sp.csc_array:
     """Eliminate the columns from all but as many rows, chosen by pivoting; those rows go."""
-    r, s = block.shape
+    s = include.size
     _, _, order = scipy.linalg.qr(block.T, pivoting=True, mode="economic")
     pivots, others = order[:s], np.sort(order[s:])
     factors = np.linalg.solve(block[pivots].T, block[others].T).T
-    factors[np.abs(factors) <= 8 * r * np.finfo(float).eps] = 0.0
+    factors[np.abs(factors) <= tiny] = 0.0
     rows = sp.csr_array(A)
     taken = sp.csr_array(factors) @ rows[pivots]
-    rest = (rows[others] - taken).tocoo()
-    size = (abs(rows[others]) + abs(taken)).tocsr()
-    noise = 8 * r * np.finfo(float).eps * np.asarray(size[rest.row, rest.col]).ravel()
-    kept = (np.abs(rest.data) > noise) & ~np.isin(rest.col, include)
-    data = np.concatenate([np.ones(s), rest.data[kept]])
-    row = np.concatenate([np.arange(s), s + rest.row[kept]])
-    column = np.concatenate([include, rest.col[kept]])
-    return sp.csc_array((data, (row, column)), shape=A.shape)
+    rest = rows[others] - taken
+    rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(taken)))  # without rounding errors
+    rest = rest * (~np.isin(np.arange(A.shape[1]), include))
+    own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, A.shape[1]))
+    return sp.csc_array(sp.vstack([own, rest]))
 
 
 def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
@@ -118,7 +113,7 @@ def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[F
         rows = left.T @ phi[include]
         phi -= (sure @ right[:used].T / sizes[:used]) @ rows[:used]
         sure = sure @ right[used:].T
-        phi = _outside(phi, rows[used:], include)
+        phi = _drop_directions(phi, rows[used:], include)
         sure[np.linalg.norm(sure, axis=1) <= NOISE * max(phi.shape) * before] = 0.0
     for items in condition:
         phi[items], sure[items] = 0.0, 0.0
@@ -136,7 +131,7 @@ def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[F
     return np.column_stack([own, sure]), phi
 
 
-def _outside(phi: Floats, rows: Floats, include: Integers) -> Floats:
+def _drop_directions(phi: Floats, rows: Floats, include: Integers) -> Floats:
     """Return phi without its parts along ``rows``, as features in fewer columns.
 
     Rotations of neighbouring columns, from the last to the first, gather each row in the first

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import betaln
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
@@ -85,9 +85,8 @@ class Design(Target):
                 "have determinant zero. Use fewer features, or KDPP.from_features(X, k) for k < d"
             )
         check_finite(matrix, "X")
-        A = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsc()
         try:
-            base = ProjectionDPP._make(A, weights, None, given="")
+            base = ProjectionDPP._make(matrix.T, weights, None, given="")
         except RankError as error:
             weighted = "" if weights is None else " after weighting"
             raise ValueError(
@@ -106,9 +105,8 @@ class Design(Target):
             )
         if k > n:
             raise ValueError(f"k = {k} rows asked for, but X has {n}")
-        self.__dict__.update(
-            base=base, n=n, d=d, k=k, r=k, labels=labels, weights=base.weights, power=2.0
-        )
+        facts = {"labels": labels, "weights": base.weights, "sizes": range(k, k + 1)}
+        self.__dict__.update(base=base, n=n, d=d, k=k, r=k, **facts)
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -121,7 +119,8 @@ class Design(Target):
         assigns its squared determinant, is part of that many S.
         """
         logs = np.array([_log_det(rows) for rows in self.base._features(sets)])
-        return logs - _log_choose(self.n - self.d, self.k - self.d)
+        others, free = self.n - self.d, self.k - self.d
+        return logs + betaln(others - free + 1, free + 1) + np.log(others + 1)
 
     def _inclusions(self, sets: Integers) -> Floats:
         """Return the probabilities that sets are part of the draw; O(t^3) for t items.
@@ -178,10 +177,8 @@ class Design(Target):
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
-        target = cls.__new__(cls)
         base = ProjectionDPP.restored({**header, "labels": None}, arrays)
-        target._set(base, header["k"], header["labels"])
-        return target
+        return cls._make(base, header["k"], header["labels"])
 
 
 def _log_det(rows: Floats) -> float:
@@ -197,7 +194,3 @@ def _log_det(rows: Floats) -> float:
         return -np.inf
     rest = scipy.linalg.solve_triangular(R[:, :d], R[:, d:])
     return float(2 * np.log(pivots).sum() + np.linalg.slogdet(np.eye(d) + rest @ rest.T)[1])
-
-
-def _log_choose(n: int, k: int) -> float:
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

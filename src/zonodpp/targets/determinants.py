@@ -31,15 +31,14 @@ def unit_blocks(rows: Floats) -> tuple[Floats, Floats, Floats]:
 
 def dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError:
     """Return the error for r features of lower rank; ``given`` is the argument that held them."""
-    features = "rows" if given == "A" else "columns"
-    ways_out = ["give more items a positive weight"] if weighted else []
+    features, to = ("rows", " to from_features") if given == "A" else ("columns", "")
+    ways_out = "give more items a positive weight; " if weighted else ""
     if rank:
-        to = "" if given == "X" else " to from_features"
-        ways_out.append(f"pass rank={rank} (or less){to}")
-        ways_out.append(f"pass jitter=1e-6{to} to add the paper's small noise")
-    ways_out.append(f"drop {features} that depend on others")
+        ways_out += (
+            f"pass rank={rank} (or less){to}; pass jitter=1e-6{to} to add the paper's small noise; "
+        )
     return ValueError(
         f"{given} has numerical rank {rank} but {r} {features}"
         f"{' after weighting' if weighted else ''}: these must be linearly independent. "
-        f"Ways out: {'; '.join(ways_out)}"
+        f"Ways out: {ways_out}drop {features} that depend on others"
     )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 import scipy.linalg
-from scipy.special import expit
 
 from zonodpp._types import Floats, Integers, MatrixLike
-from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.projection import ProjectionDPP
@@ -81,21 +78,6 @@ class DPP(SpectralTarget):
     def __repr__(self) -> str:
         return f"DPP(n={self.n}, rank {self.r}, expected size {self.expected_size:.3g})"
 
-    @cached_property
-    def chances(self) -> Floats:
-        """Eigenvalues of K, the chance of each eigenvector to take part: lambda / (1 + lambda)."""
-        return frozen(expit(self.log_eigenvalues))
-
-    @property
-    def taking(self) -> Floats:
-        """No table: each eigenvector takes part by itself (compare `KDPP.taking`)."""
-        return frozen(np.zeros((0, 0)))
-
-    @property
-    def sizes(self) -> range:
-        """Every size up to the rank."""
-        return range(self.r + 1)
-
     def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
         """Return k, unless more items than that are in every draw."""
         if k is not None and k < self._sure:
@@ -146,10 +128,6 @@ class DPP(SpectralTarget):
         shift = shift_to_size(finite, expected_size - self._sure)
         logs = np.concatenate([self.log_eigenvalues[: self._sure], finite + shift])
         return self._with(Spectrum(self.vectors, logs))
-
-    def _log_normaliser(self) -> float:
-        finite = self.log_eigenvalues[self._sure :]
-        return float(np.logaddexp(0.0, finite).sum())
 
     def kernel(self) -> Floats:
         """Return K, n x n, for looking at small cases.

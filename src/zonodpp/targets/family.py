@@ -67,19 +67,21 @@ class VolumeSampling(Target):
                 f"A is r x n with items as columns and r <= n, got {matrix.shape[0]} x "
                 f"{matrix.shape[1]}; if rows are items, use from_features(X)"
             )
-        self._set(matrix, power, weights, labels_of(A, "columns"))
+        self._set(matrix, weights, labels_of(A, "columns"), power=power)
 
     def _set(
         self,
         A: Matrix,
-        power: float,
         weights: ArrayLike | None,
         labels: Labels | None,
+        *,
+        power: float = 2.0,
         given: str = "A",
     ) -> None:
         r, n = A.shape
+        A = A if isinstance(A, np.ndarray) else A.tocsc()
         facts = {"power": as_positive(power, "power"), "weights": as_weights(weights, n)}
-        self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
+        self.__dict__.update(A=A, r=r, n=n, sizes=range(r, r + 1), labels=labels, **facts)
         if power != 2:  # no exact draws
             self.__dict__["methods"] = ("exchange",)
         self._check_rank(given)
@@ -95,20 +97,6 @@ class VolumeSampling(Target):
         except NonFiniteError as error:
             place = error.place if given == "A" else error.place[::-1]
             raise NonFiniteError(given, error.count, place) from None
-
-    @classmethod
-    def _make(
-        cls,
-        A: Matrix,
-        weights: ArrayLike | None,
-        labels: Labels | None,
-        *,
-        power: float = 2.0,
-        given: str = "A",
-    ) -> Self:
-        target = cls.__new__(cls)
-        target._set(A, power, weights, labels, given)
-        return target
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -191,15 +179,10 @@ class VolumeSampling(Target):
         array([0.171, 0.743, 0.686, 0.4  ])
         """
         self._need_power_two("marginals()")
-        return np.clip(self.leverages(), 0.0, 1.0)
-
-    def leverages(self) -> Floats:
-        """Squared lengths of the whitened columns s_j a_j; they sum to r."""
         where = self.coordinates
-        result = np.empty(self.n)
-        for span, chunk in column_chunks(where.matrix, where.scale):
-            result[span] = where.gram.diagonal(chunk)
-        return result
+        chunks = column_chunks(where.matrix, where.scale)
+        leverages = np.concatenate([where.gram.diagonal(chunk) for _, chunk in chunks])
+        return np.asarray(np.clip(leverages, 0.0, 1.0))
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""

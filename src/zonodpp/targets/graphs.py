@@ -99,6 +99,12 @@ def read_graph(
             "from_graph expects a networkx graph or a symmetric scipy.sparse matrix of edge "
             f"weights, got {type(G).__name__} (an array becomes one with scipy.sparse.csr_array)"
         )
+    check_graph(graph, weights, labels)
+    return graph, weights, labels
+
+
+def check_graph(graph: Graph, weights: Floats | None, labels: Labels) -> None:
+    """Raise an error unless the graph is connected and its edge weights are positive."""
     if graph.nodes < 2:
         raise ValueError(f"the graph has {graph.nodes} node(s); a spanning tree needs at least 2")
     if weights is not None:
@@ -115,7 +121,6 @@ def read_graph(
             f"the graph is disconnected: it has {components} components, so no spanning tree; "
             "sample each component by itself"
         )
-    return graph, weights, labels
 
 
 def _read_networkx(G: nx.Graph, weight: str | None) -> tuple[Graph, Floats | None, Labels]:
@@ -125,10 +130,8 @@ def _read_networkx(G: nx.Graph, weight: str | None) -> tuple[Graph, Floats | Non
     number = {node: i for i, node in enumerate(names)}
     keys = {"keys": True} if G.is_multigraph() else {}
     labels = list(G.edges(**keys))
-    tail, head = (
-        frozen(np.fromiter((number[label[end]] for label in labels), np.int64), np.int64)
-        for end in (0, 1)
-    )
+    ends = np.array([(number[u], number[v]) for u, v, *_ in labels], np.int64).reshape(-1, 2)
+    tail, head = frozen(ends[:, 0], np.int64), frozen(ends[:, 1], np.int64)
     weights = None
     if weight is not None:
         values = (row[-1] for row in G.edges(data=weight, **keys))

@@ -62,7 +62,7 @@ class KDPP(SpectralTarget):
 
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         rank, sure = found.vectors.shape[1], int(np.isposinf(found.logs).sum())
-        k = as_count(-1 if k is None else k, "k", max(1, sure))
+        k = as_count(k or 0, "k", max(1, sure))
         if k > rank:
             raise ValueError(
                 f"k = {k} items asked for, but the kernel has numerical rank {rank}: larger sets "
@@ -80,11 +80,6 @@ class KDPP(SpectralTarget):
                 "condition allows; include or exclude fewer items"
             ) from None
 
-    @property
-    def sizes(self) -> range:
-        """Every draw has k items."""
-        return range(self.k, self.k + 1)
-
     def size_law(self) -> Floats:
         """Probability of each size from 0 to r: one for k."""
         return np.asarray(np.arange(self.r + 1) == self.k, dtype=np.float64)
@@ -101,20 +96,27 @@ class KDPP(SpectralTarget):
 
     @cached_property
     def _symmetric(self) -> tuple[Floats, Floats]:
-        finite = self.log_eigenvalues[self._sure :][::-1]
-        return symmetric_polynomials(finite, self.k - self._sure)
+        """Logs of the elementary symmetric polynomials, and chances to take eigenvectors in turn.
 
-    @property
+        See `symmetric_polynomials`; eigenvectors that are sure have chance one.
+        """
+        sure = self._sure
+        logs, chances = symmetric_polynomials(self.log_eigenvalues[sure:], self.k - sure)
+        taking = np.ones((self.r, self.k + 1))
+        taking[sure:] = np.pad(chances, ((0, 0), (0, sure)))
+        return logs, taking
+
+    @cached_property
     def taking(self) -> Floats:
-        """Chances to take eigenvectors one by one; see `symmetric.symmetric_polynomials`."""
+        """Chances to take eigenvectors in turn; a column for each number still to take."""
         return frozen(self._symmetric[1])
 
     @cached_property
     def chances(self) -> Floats:
         """Chance of each eigenvector to take part."""
-        finite = part_probabilities(self.taking)[::-1]
-        return frozen(np.concatenate([np.ones(self._sure), finite]))
+        return frozen(part_probabilities(self.taking))
 
+    @cached_property
     def _log_normaliser(self) -> float:
         return float(self._symmetric[0][-1])
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from zonodpp._types import Integers, ItemsLike, Labels
-from zonodpp.arguments import as_items, is_dataframe
-
-SHOWN = 5  # labels or items quoted in a message
+from zonodpp.arguments import as_items, is_dataframe, listed
 
 
 def labels_of(table: object, axis: str) -> Labels | None:
@@ -35,7 +33,7 @@ class Naming:
 
     def __init__(self, n: int, labels: Labels | None, *, edges: bool = False) -> None:
         self.n, self.labels, self.edges = n, labels, edges
-        self._known = () if labels is None else labels
+        self._known = [] if labels is None else labels
 
     def numbers(self, S: ItemsLike, name: str, *, filled: bool = False) -> Integers:
         """Return item numbers for numbers, labels, or nested lists of either.
@@ -62,10 +60,10 @@ class Naming:
         return places
 
     @cached_property
-    def _counts_otherwise(self) -> bool:
-        """Whether some labels are integers, but not the item numbers themselves."""
+    def _counts(self) -> bool:
+        """Whether all labels that are integers are the numbers of the items."""
         numbers = [label for label in self._known if isinstance(label, int | np.integer)]
-        return bool(numbers) and numbers != list(range(self.n))
+        return numbers == list(range(self.n))
 
     def _is_edge(self, label: object) -> TypeGuard[tuple[Hashable, ...]]:
         return self.edges and isinstance(label, tuple) and len(label) in (2, 3)
@@ -82,27 +80,19 @@ class Naming:
             S = S.tolist()
         if isinstance(S, bool | np.bool_):
             raise TypeError(f"{name} must hold items (numbers from 0, or labels), got {S!r}")
-        if isinstance(S, int | np.integer):
-            return self._number(int(S), name)
         found = self._labelled(S, name)
+        if isinstance(S, int | np.integer) and (found is None or self._counts):
+            return int(S)
+        if isinstance(S, int | np.integer) and 0 <= S < self.n and found != S:
+            raise ValueError(
+                f"{name}: {S} is the number of one item and the label of item {found}; pass "
+                f"numpy.array([{S}]) for item number {S}, numpy.array([{found}]) for the other"
+            )
         if found is not None:
             return found
         if isinstance(S, Iterable) and not isinstance(S, str | bytes) and not self._is_edge(S):
             return [self.translate(item, name) for item in S]
         raise ValueError(f"{name}: {self._unknown(S)}")
-
-    def _number(self, number: int, name: str) -> int:
-        """Return an integer as an item number, unless it is, or may be, a label."""
-        if not self._counts_otherwise or (number,) not in self._places:
-            return number
-        found = self._labelled(number, name)
-        if 0 <= number < self.n and found != number:
-            raise ValueError(
-                f"{name}: {number} is the number of one item and the label of item {found}, so it "
-                f"is not clear which is meant; pass numpy.array([{number}]) for item number "
-                f"{number}, numpy.array([{found}]) for the one with the label"
-            )
-        return number if found is None else found
 
     def _labelled(self, label: object, name: str) -> int | None:
         """Return the item that has this label; None if none has."""
@@ -115,7 +105,7 @@ class Naming:
         if len(places) > 1:
             names = [f"{i} {self._known[i]!r}" if self._is_edge(label) else i for i in places]
             raise ValueError(
-                f"{name}: {label!r} may be any of the items {_list(names)} (numbered from 0); "
+                f"{name}: {label!r} may be any of the items {listed(names)} (numbered from 0); "
                 "pass the numbers of those that are meant"
             )
         return places[0] if places else None
@@ -126,10 +116,4 @@ class Naming:
                 f"there is no edge {label!r} between two nodes of the graph; to name items by "
                 f"number, pass a list, such as {list(label)!r}"
             )
-        known = [repr(label) for label in self._known[: SHOWN + 1]]
-        return f"no item has the label {label!r}; labels are {_list(known)}"
-
-
-def _list(names: Sequence[object]) -> str:
-    shown = ", ".join(map(str, names[:SHOWN]))
-    return shown + (", ..." if len(names) > SHOWN else "")
+        return f"no item has the label {label!r}; labels are {listed([*map(repr, self._known)])}"

@@ -7,6 +7,8 @@ import math
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import physical_memory
@@ -175,13 +177,9 @@ def _square(tree: EdgeTree, store: Floats) -> Floats:
 
 def _contract(M: Floats, ends: Integers) -> Floats | None:
     """Return the network in which the two ends of each edge are one node; None for a cycle."""
-    part = np.arange(len(M))
-    for u, v in ends:
-        if part[u] == part[v]:
-            return None
-        part[part == part[v]] = part[u]
-    names, part = np.unique(part, return_inverse=True)
-    contracted = np.zeros((names.size, names.size))
-    i, j = np.tril_indices(len(M), -1)
-    np.add.at(contracted, (np.maximum(part[i], part[j]), np.minimum(part[i], part[j])), M[i, j])
-    return contracted
+    links = sp.coo_array((np.ones(len(ends)), ends.T), shape=M.shape)
+    parts, part = connected_components(links, directed=False)
+    if parts != len(M) - len(ends):
+        return None
+    member = np.eye(parts)[part]
+    return np.asarray(member.T @ (M + M.T) @ member)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Labels, MatrixLike, SeedLike
@@ -88,8 +87,7 @@ class ProjectionDPP(VolumeSampling):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from zonodpp import ProjectionDPP
+        >>>         >>> from zonodpp import ProjectionDPP
         >>> X = np.random.default_rng(0).normal(size=(100, 20))
         >>> ProjectionDPP.from_features(X, rank=5)
         ProjectionDPP(r=5, n=100, power=2)
@@ -114,8 +112,7 @@ class ProjectionDPP(VolumeSampling):
                 f"{n} items is impossible. Pass rank=r for r < {n} items a draw; if columns are "
                 "items, use ProjectionDPP(A)"
             )
-        A = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsc()
-        return cls._make(A, weights, labels_of(X, "index"), given="X")
+        return cls._make(matrix.T, weights, labels_of(X, "index"), given="X")
 
     @classmethod
     def from_kernel(cls, K: MatrixLike) -> Self:
@@ -123,8 +120,7 @@ class ProjectionDPP(VolumeSampling):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from zonodpp import ProjectionDPP
+        >>>         >>> from zonodpp import ProjectionDPP
         >>> v = np.array([[0.6, 0.8, 0.0]])
         >>> ProjectionDPP.from_kernel(v.T @ v).marginals()
         array([0.36, 0.64, 0.  ])

@@ -17,7 +17,7 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.gram import DenseGram
 from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
-from zonodpp.targets.graphs import Graph, GraphLike, read_graph
+from zonodpp.targets.graphs import Graph, GraphLike, check_graph, read_graph
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.target import Arrays, Header
 
@@ -55,7 +55,7 @@ class SpanningTrees(ProjectionDPP):
 
     def _set_graph(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:
         self.__dict__["graph"] = graph
-        self._set(graph.incidence(), 2.0, weights, labels)
+        self._set(graph.incidence(), weights, labels)
 
     def _check_rank(self, given: str) -> None:
         """Trust a connected graph to have full rank: its factor waits until it is asked for."""
@@ -102,9 +102,9 @@ class SpanningTrees(ProjectionDPP):
         """Log of the sum over all trees of the product of their weights."""
         return super().log_normaliser if self._network is None else self._network.log_total()
 
-    def leverages(self) -> Floats:
-        """Edge weights times effective resistances."""
-        return super().leverages() if self._network is None else self._network.marginals()
+    def marginals(self) -> Floats:
+        """Exact probability of each edge: its weight times the effective resistance."""
+        return super().marginals() if self._network is None else self._network.marginals()
 
     def _inclusions(self, sets: Integers) -> Floats:
         return super()._inclusions(sets) if self._network is None else self._network.inclusion(sets)
@@ -160,20 +160,14 @@ class SpanningTrees(ProjectionDPP):
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
-        facts, weights = header["graph"], arrays.get("weights")
-        nodes = as_count(facts["nodes"], "nodes", 2)
+        facts, labels, weights = header["graph"], header["labels"], arrays.get("weights")
         ends = np.stack([arrays["tail"], arrays["head"]])
-        if ends.dtype != np.int64 or ends.ndim != 2 or not ends.size:
-            raise ValueError(f"the edges are {ends.dtype} {ends.shape}")
-        if ends.min() < 0 or ends.max() >= nodes or nodes > ends.shape[1] + 1:
-            raise ValueError(f"the {ends.shape[1]} edges do not connect {nodes} nodes")
-        if weights is not None and not (weights > 0).all():
-            raise ValueError("edge weights must be positive")
-        tail, head = frozen(ends[0], np.int64), frozen(ends[1], np.int64)
-        graph = Graph(nodes, tail, head, facts["names"], facts["multigraph"], facts["weight"])
-        if graph.components() > 1 or header["labels"] is None:
-            raise ValueError("the graph is disconnected, or its edges have no labels")
-        return cls.of_edges(graph, weights, header["labels"])
+        if ends.dtype != np.int64 or ends.ndim != 2 or labels is None:
+            raise ValueError(f"the edges are {ends.dtype} {ends.shape}, or have no labels")
+        as_count(facts["nodes"], "nodes", 2, ends.shape[1] + 1)
+        graph = Graph(**facts, tail=frozen(ends[0], np.int64), head=frozen(ends[1], np.int64))
+        check_graph(graph, weights, labels)  # and that edges lie between nodes
+        return cls.of_edges(graph, weights, labels)
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
@@ -196,13 +190,12 @@ class SpanningTrees(ProjectionDPP):
         tree = networkx.MultiGraph() if graph.multigraph else networkx.Graph()
         tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
         for e in items.tolist():
-            label = self.labels[e]
+            label, data = self.labels[e], {}
             if not (isinstance(label, tuple) and len(label) in (2, 3)):
                 raise ValueError(
                     f"edge {e} has a name of its own, {label!r}; draw from the target that "
                     "from_graph gave to have networkx trees"
                 )
-            data = {}
             if self.weights is not None:
                 data[graph.weight or "weight"] = float(self.weights[e])
             tree.add_edges_from([(*label, data)])
@@ -219,9 +212,8 @@ def _contracted(graph: Graph, condition: Condition) -> Graph:
     parts, part = connected_components(graph.links(include), directed=False)
     if parts != graph.nodes - include.size:
         raise never_together(include, "these edges close a cycle")
-    first = np.full(parts, graph.nodes)
-    np.minimum.at(first, part, np.arange(graph.nodes))
-    merged = first[part]  # each contracted part is one of its nodes, the others become leaves
+    first = np.unique(part, return_index=True)[1]
+    merged = first[part]  # each contracted part is its first node, the others become leaves
     tail, head = merged[graph.tail], merged[graph.head]
     leaves = np.flatnonzero(merged != np.arange(graph.nodes))
     # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from scipy.special import expit
 
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.arguments import as_matrix
@@ -56,28 +57,33 @@ class SpectralTarget(Target):
         n, r = found.vectors.shape
         if r == 0:
             raise ValueError("the kernel is zero: every draw would be empty")
+        sizes = range(r + 1) if k is None else range(k, k + 1)
         vectors, logs = frozen(found.vectors), frozen(found.logs)
-        self.__dict__.update(n=n, r=r, vectors=vectors, log_eigenvalues=logs, labels=labels, k=k)
+        facts = {"vectors": vectors, "log_eigenvalues": logs, "labels": labels}
+        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, **facts)
 
     def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
         self._set(spectrum.of_kernel(matrix, eps), labels, k)
 
     @classmethod
-    def _make(cls, found: Spectrum, labels: Labels | None, k: int | None = None) -> Self:
-        target = cls.__new__(cls)
-        target._set(found, labels, k)
-        return target
-
-    @classmethod
     def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
         found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
         return cls._make(found, labels_of(Phi, "index"), k)
 
-    @property
+    @cached_property
     def chances(self) -> Floats:
-        """Chance of each eigenvector to take part."""
-        raise NotImplementedError
+        """Chance of each eigenvector to take part: for a DPP the eigenvalues of K."""
+        return frozen(expit(self.log_eigenvalues))
+
+    @cached_property
+    def taking(self) -> Floats:
+        """Chances to take eigenvectors in turn: a column for each number still to take, or one."""
+        return frozen(self.chances[:, None])
+
+    @cached_property
+    def _log_normaliser(self) -> float:
+        return float(np.logaddexp(0.0, self.log_eigenvalues[self._sure :]).sum())
 
     @cached_property
     def _sure(self) -> int:
@@ -94,9 +100,6 @@ class SpectralTarget(Target):
     def sure(self) -> Floats:
         """The eigenvectors of infinite eigenvalue, (n, their number)."""
         return np.asarray(self.vectors[:, : self._sure])
-
-    def _log_normaliser(self) -> float:
-        raise NotImplementedError
 
     def _with(self, found: Spectrum) -> Self:
         """Return a target of the same kind with another spectrum."""
@@ -124,7 +127,7 @@ class SpectralTarget(Target):
         result = np.full(len(sets), -np.inf)
         for size in np.intersect1d(sizes, self.sizes):
             chosen = sizes == size
-            result[chosen] = self._log_dets(sets[chosen, :size]) - self._log_normaliser()
+            result[chosen] = self._log_dets(sets[chosen, :size]) - self._log_normaliser
         return result
 
     def _log_dets(self, sets: Integers) -> Floats:

@@ -7,7 +7,8 @@ or cancels, whatever the eigenvalues and their number.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 from zonodpp._types import Floats
 
@@ -22,23 +23,17 @@ def shift_to_size(logs: Floats, size: float) -> float:
     0.0
     """
     # With all logs equal the answer would be this shift; it lies between the extremes.
-    middle = np.log(size) - np.log(len(logs) - size)
-    low, high = middle - logs.max(), middle - logs.min()
-    for _ in range(100):
-        shift = (low + high) / 2
-        if expit(logs + shift).sum() < size:
-            low = shift
-        else:
-            high = shift
-    return float(shift)
+    middle = logit(size / len(logs))
+    low, high = middle - logs.max() - 1.0, middle - logs.min() + 1.0
+    return float(brentq(lambda shift: expit(logs + shift).sum() - size, low, high, xtol=1e-14))
 
 
 def symmetric_polynomials(logs: Floats, k: int) -> tuple[Floats, Floats]:
     """Return the logs of e_0, ..., e_k of ``exp(logs)``, and chances to draw k parts by them.
 
-    Entry [j, size] of the chances is lambda_j e_{size-1}(first j) / e_size(first j + 1), the chance
-    to take part j when ``size`` parts are to come from the first j + 1. Going from the last part to
-    the first with these chances, beginning with size k, draws a set of k parts with probability
+    Entry [j, size] of the chances is lambda_j e_{size-1}(after j) / e_size(from j on), the chance
+    to take part j when ``size`` parts are to come from part j on. Going from the first part to the
+    last with these chances, beginning with size k, draws a set of k parts with probability
     proportional to the product of its eigenvalues (Kulesza, Taskar 2012, algorithm 8).
 
     Examples
@@ -50,9 +45,9 @@ def symmetric_polynomials(logs: Floats, k: int) -> tuple[Floats, Floats]:
     chances = np.zeros((len(logs), k + 1))
     result = np.full(k + 1, -np.inf)
     result[0] = 0.0
-    for j, log in enumerate(logs):
-        most = min(k, j + 1)
-        taken = log + result[:most]
+    for j in range(len(logs) - 1, -1, -1):
+        most = min(k, len(logs) - j)
+        taken = logs[j] + result[:most]
         result[1 : most + 1] = np.logaddexp(result[1 : most + 1], taken)
         chances[j, 1 : most + 1] = np.exp(taken - result[1 : most + 1])
     return result, chances
@@ -63,8 +58,8 @@ def part_probabilities(chances: Floats) -> Floats:
     result = np.zeros(len(chances))
     sizes = np.zeros(chances.shape[1])  # the law of how many parts are still to be taken
     sizes[-1] = 1.0
-    for j in range(len(chances) - 1, -1, -1):
-        taken = sizes * chances[j]
+    for j, chance in enumerate(chances):
+        taken = sizes * chance
         result[j] = taken.sum()
         sizes -= taken
         sizes[:-1] += taken[1:]
@@ -82,5 +77,5 @@ def size_law(chances: Floats) -> Floats:
     """
     law = np.ones(1)
     for chance in chances:
-        law = np.append(law * (1.0 - chance), 0.0) + np.append(0.0, law * chance)
+        law = np.convolve(law, [1.0 - chance, chance])
     return law

@@ -47,6 +47,8 @@ class Target:
     ----------
     n, r : int
         Number of items, and the most that a draw can hold.
+    sizes : range
+        Numbers of items that a draw can hold.
     power : float
         2 for determinantal point processes.
     weights : (n,) array or None
@@ -59,6 +61,7 @@ class Target:
 
     n: int
     r: int
+    sizes: range
     power: float = 2.0
     weights: Floats | None = None
     labels: Labels | None = None
@@ -68,11 +71,6 @@ class Target:
     exact_draws: str = "projection"
     _size: str = "r"  # what the size of draws is called, if all have the same
     methods: tuple[str, ...] = ("exact",)  # for "auto", which takes the first that suits the target
-
-    @property
-    def sizes(self) -> range:
-        """Numbers of items that a draw can hold."""
-        return range(self.r, self.r + 1)
 
     @property
     def sizes_vary(self) -> bool:
@@ -97,6 +95,16 @@ class Target:
     def on_bases(self, method: str) -> Target:
         """Return the law on bases on which chains for this target walk; ``method`` asks for it."""
         return self
+
+    @classmethod
+    def _make(cls, *parts: Any, **more: Any) -> Self:
+        """Make a target from what its method `_set` takes."""
+        target = cls.__new__(cls)
+        target._set(*parts, **more)
+        return target
+
+    def _set(self, *parts: Any, **more: Any) -> None:
+        raise NotImplementedError
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")

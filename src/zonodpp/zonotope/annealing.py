@@ -38,7 +38,6 @@ class Position(NamedTuple):
     columns: UnitColumns  # unit vectors e_i and lengths w_i; zero columns are left out
     log_scale: float
     items: Integers  # the columns of A that are there
-    n: int
 
 
 def lewis_position(A: MatrixLike) -> Position:
@@ -57,7 +56,7 @@ def lewis_position(A: MatrixLike) -> Position:
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
-    return Position(unit_columns(X), log_scale, items, np.shape(A)[1])
+    return Position(unit_columns(X), log_scale, items)
 
 
 def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
@@ -87,7 +86,7 @@ class Annealed:
     """Bases drawn from the projection DPP and annealed towards |det A_B|, with their weights."""
 
     def __init__(self, A: MatrixLike, moves: int | None, rng: np.random.Generator) -> None:
-        self.columns, self.log_scale, self.items, _ = lewis_position(A)
+        self.columns, self.log_scale, self.items = lewis_position(A)
         target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
         self.sampler = prepare_projection(target)
@@ -126,6 +125,7 @@ class Annealed:
         can be run backwards.
         """
         r = bases.shape[1]
+        tables, scratch = (self.columns, self.sampler.alias), (np.empty(r), np.empty(r, np.int64))
         sums = np.empty(len(bases))
         chunk = max(1, INVERSES // r**2)
         for first in range(0, len(bases), chunk):
@@ -134,31 +134,17 @@ class Annealed:
             sums[span] = -logs / 2 if powers.size else logs
             for start in range(0, powers.size, OLDEST):
                 part = powers[start : start + OLDEST]
-                scratch = np.empty(r), np.empty(r, np.int64)
-                if not anneal(
-                    rng,
-                    self.columns,
-                    self.sampler.alias,
-                    part,
-                    bases[span],
-                    T,
-                    logs,
-                    sums[span],
-                    *scratch,
-                ):
-                    raise ArithmeticError(
-                        "a basis turned out singular; rescale A, or pass fewer moves"
-                    )
-                logs, T = self._invert(bases[span])
+                sound = anneal(rng, *tables, part, bases[span], T, logs, sums[span], *scratch)
+                logs, T = self._invert(bases[span], sound)
             if powers.size:
                 sums[span] = (sums[span] + logs / 2) / powers.size
         return sums
 
-    def _invert(self, bases: Subsets) -> tuple[Floats, Floats]:
-        """Return -log |det E_B| and the inverse for each basis."""
+    def _invert(self, bases: Subsets, sound: bool = True) -> tuple[Floats, Floats]:
+        """Return -log |det E_B| and the inverse for each basis; raise an error if it has none."""
         E = self.columns.dense[bases].transpose(0, 2, 1)
         logs: Floats = -np.linalg.slogdet(E)[1]
-        if not np.all(logs < np.inf):
+        if not (sound and np.all(logs < np.inf)):
             raise ArithmeticError("a basis turned out singular; rescale A, or pass fewer moves")
         return logs, np.ascontiguousarray(np.linalg.inv(E))
 

@@ -1,10 +1,15 @@
-"""What a zonotope is cut into: tiles, and the pieces of a line."""
+"""What a zonotope is cut into: tiles, the pieces of a line, and the edges around it."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import NamedTuple
 
+import numpy as np
+
 from zonodpp._types import Floats, Integers
+from zonodpp.basis.columns import UnitColumns
+from zonodpp.tiles.start import tile_from_basis
 
 
 class Tile(NamedTuple):
@@ -41,3 +46,48 @@ class Walk(NamedTuple):
     breaks: Floats
     bases: Integers
     log_volumes: Floats
+
+
+def all_tiles(columns: UnitColumns, costs: Floats) -> list[Tile]:
+    """Return the tile of every basis, with its centre."""
+    r = columns.rows.shape[0]
+    found = []
+    for basis in combinations(range(costs.size), r):
+        try:
+            tile = tile_from_basis(columns, np.array(basis), costs)
+        except ArithmeticError:
+            continue  # dependent columns: no tile
+        found.append(Tile(np.array(basis), np.flatnonzero(tile.side < 0), np.full(r, 0.5)))
+    return found
+
+
+def plane_vertices(A: Floats) -> Floats:
+    """Return the vertices of the zonotope of A, (2, n), counterclockwise from the lowest one.
+
+    The edges of its right-hand side are the generators, turned upwards and sorted by their angle;
+    parallel ones make one edge. The left-hand side mirrors it at the centre.
+    """
+    A = A[:, A.any(axis=0)]
+    downwards = (A[1] < 0) | ((A[1] == 0) & (A[0] < 0))
+    edges = np.where(downwards, -A, A).T
+    x, y = (edges / np.abs(edges).max(axis=0)).T
+    angles = np.arctan2(y, x)
+    order = np.argsort(angles)
+    apart = np.diff(angles[order]) > 8 * np.finfo(float).eps
+    edges = np.add.reduceat(edges[order], np.concatenate([[0], np.flatnonzero(apart) + 1]))
+    lowest = A[:, downwards].sum(axis=1)
+    right = lowest + np.cumsum(edges, axis=0) - edges
+    return np.concatenate([right, A.sum(axis=1) - right])
+
+
+def rescaled(alphas: Floats, exponent: int) -> Floats:
+    """Return values of alpha for d, given those for d / 2**exponent."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(alphas, -exponent)
+        length = np.ldexp(np.abs(found).max(), exponent)
+    if length != np.abs(alphas).max():
+        raise ValueError(
+            f"d is too {'short' if exponent < 0 else 'long'} for this zonotope: the ends of the "
+            f"line, as multiples of d, are beyond floating-point numbers; divide d by 2**{exponent}"
+        )
+    return np.asarray(found)

@@ -27,7 +27,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import as_count, as_positive, spawn
 from zonodpp.basis.columns import unit_vectors
-from zonodpp.zonotope.annealing import Annealed, lewis_position, log_mean, read_columns
+from zonodpp.zonotope.annealing import Annealed, log_mean, read_columns
 
 MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
@@ -97,30 +97,6 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
     return VolumeEstimate(_exp(log_value), 0.0, log_value)
 
 
-def lewis_weights(A: MatrixLike) -> Floats:
-    """Return the l1 Lewis weights of the columns, w_i = sqrt(a_i' (A W^{-1} A')^{-1} a_i).
-
-    They sum to r. A column as long as two parallel ones together has the weight of both. The
-    iteration halves the error of log w at each step (Cohen, Peng 2015) and ends when no weight
-    changes by more than a part in 10^11.
-
-    Parameters
-    ----------
-    A : (r, n) array_like or scipy.sparse matrix
-        Of full row rank. Zero columns get weight zero.
-
-    Examples
-    --------
-    >>> from zonodpp.zonotope.volume import lewis_weights
-    >>> lewis_weights([[1, 1, 0, 0], [0, 0, 5, 0]]).round(9)
-    array([0.5, 0.5, 1. , 0. ])
-    """
-    place = lewis_position(A)
-    weights = np.zeros(place.n)
-    weights[place.items] = place.columns.lengths
-    return weights
-
-
 def estimate_volume(
     A: MatrixLike,
     *,
@@ -172,21 +148,20 @@ def estimate_volume(
         logs = np.append(logs, more)
         found = _summary(annealed, logs)
     even = found.draws * found.effective_share
+    problem = ""
     if found.effective_share < LEAST_SHARE or even < LEAST_DRAWS:
-        warnings.warn(
+        problem = (
             f"the standard error of the volume cannot be trusted: {found.draws} draws with "
             f"{annealed.moves} moves each count as {even:.0f} of even weight (effective share "
-            f"{found.effective_share:.2g}); ask for more moves or draws",
-            RuntimeWarning,
-            stacklevel=2,
+            f"{found.effective_share:.2g}); ask for more moves or draws"
         )
     elif draws is None and found.relative >= rel_error:
-        warnings.warn(
+        problem = (
             f"max_draws={most} brought the error of the volume to {found.relative:.2g} of it, not "
-            f"to rel_error={rel_error:g}; raise max_draws",
-            RuntimeWarning,
-            stacklevel=2,
+            f"to rel_error={rel_error:g}; raise max_draws"
         )
+    if problem:
+        warnings.warn(problem, RuntimeWarning, stacklevel=2)
     return found
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, MatrixLike, SeedLike
+from zonodpp._types import Booleans, Floats, MatrixLike, SeedLike
 from zonodpp.arguments import as_count, check_finite, one_of, spawn
+from zonodpp.linalg.dense import to_dense
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
 from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import chord_ends
@@ -17,9 +17,9 @@ from zonodpp.tiles.costs import as_costs, unit_costs
 from zonodpp.tiles.frame import frame_of
 from zonodpp.tiles.long_step import FEASIBLE, LOST, order_scratch
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
-from zonodpp.tiles.start import OutsideError, any_basis, bare_tile, find_tile, tile_from_basis
+from zonodpp.tiles.start import OutsideError, any_basis, bare_tile, find_tile
 from zonodpp.tiles.traverse import traverse
-from zonodpp.zonotope.pieces import Tile, Walk
+from zonodpp.zonotope.pieces import Tile, Walk, all_tiles, plane_vertices, rescaled
 from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
 
 MOST_TILES = 200_000  # `tiles` lists no more
@@ -83,27 +83,102 @@ class Zonotope:
     def _find(self, point: Floats) -> TileState:
         """Return the tile that holds a point, or raise OutsideError."""
         x = self._frame.map(point)
-        if not np.all(np.isfinite(x)):
-            raise _outside(point)
         try:
+            if not np.all(np.isfinite(x)):
+                raise OutsideError
             return find_tile(self._frame.columns, x, self._costs, self._first)
         except OutsideError:
-            raise _outside(point) from None
+            shown = np.array2string(point, precision=4, threshold=6)
+            raise OutsideError(
+                f"the point {shown} lies outside the zonotope; points inside are A y with "
+                "0 <= y <= 1"
+            ) from None
 
-    def contains(self, x: ArrayLike) -> bool:
-        """Tell whether x lies in the zonotope (phase one of the simplex method).
+    def contains(self, x: ArrayLike) -> bool | Booleans:
+        """Tell whether points lie in the zonotope (phase one of the simplex method).
+
+        Parameters
+        ----------
+        x : (r,) or (m, r) array_like
+            One point, or points as rows.
+
+        Returns
+        -------
+        bool, or (m,) array of bool for points as rows
 
         Examples
         --------
         >>> from zonodpp import Zonotope
-        >>> Zonotope([[1, 0], [0, 1]], rng=0).contains([0.5, 1.5])
+        >>> square = Zonotope([[1, 0], [0, 1]], rng=0)
+        >>> square.contains([0.5, 1.5])
         False
+        >>> square.contains([[0.5, 1.5], [0.5, 0.5]])
+        array([False,  True])
         """
+        if np.ndim(x) == 2:
+            return np.array([self.contains(point) for point in np.asarray(x)], dtype=bool)
         try:
             self._find(self._point(x, "x"))
         except OutsideError:
             return False
         return True
+
+    def support(self, direction: ArrayLike) -> float | Floats:
+        """Return the largest d'x of its points x: the sum of max(0, a_j'd) over generators a_j.
+
+        Parameters
+        ----------
+        direction : (r,) or (m, r) array_like
+            One direction d, or directions as rows.
+
+        Returns
+        -------
+        float, or (m,) array for directions as rows
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> hexagon = Zonotope([[1, 0, 1], [0, 1, 1]], rng=0)
+        >>> hexagon.support([1, 1])
+        4.0
+        >>> hexagon.support([[1, 0], [0, -1]])
+        array([2., 0.])
+        """
+        if np.ndim(direction) == 2:
+            return np.array([self.support(d) for d in np.asarray(direction)], dtype=np.float64)
+        products = self.A.T @ self._point(direction, "direction")
+        return float(np.maximum(products, 0.0).sum())
+
+    def vertices(self) -> Floats:
+        """Return the vertices of a zonotope in the plane, counterclockwise from the lowest one.
+
+        Returns
+        -------
+        (m, 2) array
+            Two vertices for each direction that generators have.
+
+        Raises
+        ------
+        ValueError
+            If r is not 2; `support` serves for any r.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> Zonotope([[1, 2, 0, 1], [0, 0, 1, 1]], rng=0).vertices()
+        array([[0., 0.],
+               [3., 0.],
+               [4., 1.],
+               [4., 2.],
+               [1., 2.],
+               [0., 1.]])
+        """
+        if self.r != 2:
+            raise ValueError(
+                f"vertices are listed for zonotopes in the plane, r = 2, and here r = {self.r}; "
+                "support(d) tells how far the zonotope reaches along d"
+            )
+        return plane_vertices(to_dense(self.A))
 
     def tile(self, x: ArrayLike) -> Tile:
         """Return the tile that holds x: Algorithm 3, one linear program (equation 9).
@@ -132,21 +207,20 @@ class Zonotope:
         point, along, exponent = self._line(x, d)
         at = self._frame.map(point)
         if not np.all(np.isfinite(at)):
-            raise _outside(point)
+            self._find(point)  # says that it is outside
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
         tile = bare_tile(columns, self._first)
         tolerance = FEASIBLE * float(columns.lengths.max())
         scratch = (tile_scratch(self.r, self.n), order_scratch(self.n), np.empty((4, self.r)))
         low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, tolerance, *scratch)
         if pivots < 0 or not low <= 0.0 <= high:
-            if not self.contains(point):
-                raise _outside(point)
+            self._find(point)  # raises an error if it is outside
             if pivots == LOST:
                 raise ArithmeticError(
                     f"rounding hides the ends of the line through x = {point}; scale the rows of A"
                 )
             low, high = min(low, 0.0), max(high, 0.0)
-        low, high = _rescaled(np.array([low, high]), exponent)
+        low, high = rescaled(np.array([low, high]), exponent)
         return float(low), float(high)
 
     def walk(self, x: ArrayLike, d: ArrayLike) -> Walk:
@@ -171,7 +245,7 @@ class Zonotope:
         back_ends, back_bases, back_logs = traverse(columns, back, -along, log_volume)
         # Both walks start in the tile of x: it is one piece, not two.
         return Walk(
-            breaks=_rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
+            breaks=rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
             bases=np.concatenate([back_bases[:0:-1], ahead_bases]),
             log_volumes=np.concatenate([back_logs[:0:-1], ahead_logs]),
         )
@@ -201,15 +275,7 @@ class Zonotope:
                 f"up to {comb(self.n, self.r):,} tiles: more than {MOST_TILES:,} are not listed; "
                 "use walk() or sample()"
             )
-        found = []
-        for basis in combinations(range(self.n), self.r):
-            try:
-                tile = tile_from_basis(self._frame.columns, np.array(basis), self._costs)
-            except ArithmeticError:
-                continue  # dependent columns: no tile
-            upper = np.flatnonzero(tile.side < 0)
-            found.append(Tile(np.array(basis), upper, np.full(self.r, 0.5)))
-        return found
+        return all_tiles(self._frame.columns, self._costs)
 
     def volume(
         self,
@@ -286,23 +352,3 @@ class Zonotope:
             raise ValueError("thin is for method='hit-and-run'")
         bases = independent_bases(self.A, size, generator)[0]
         return points_in_tiles(self._frame, bases, self._costs, generator)
-
-
-def _rescaled(alphas: Floats, exponent: int) -> Floats:
-    """Return values of alpha for d, given those for d / 2**exponent."""
-    with np.errstate(over="ignore", under="ignore"):
-        found = np.ldexp(alphas, -exponent)
-        length = np.ldexp(np.abs(found).max(), exponent)
-    if length != np.abs(alphas).max():
-        raise ValueError(
-            f"d is too {'short' if exponent < 0 else 'long'} for this zonotope: the ends of the "
-            f"line, as multiples of d, are beyond floating-point numbers; divide d by 2**{exponent}"
-        )
-    return np.asarray(found)
-
-
-def _outside(x: Floats) -> ValueError:
-    return OutsideError(
-        f"the point {np.array2string(x, precision=4, threshold=6)} lies outside the zonotope; "
-        "points inside are A y with 0 <= y <= 1"
-    )
