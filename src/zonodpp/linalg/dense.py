@@ -1,4 +1,4 @@
-"""Matrices that are dense or sparse: as dense arrays, whole or in blocks, and their row lengths."""
+"""Matrices that are dense or sparse: as dense arrays, in blocks, as unit rows, determinants."""
 
 from __future__ import annotations
 
@@ -71,3 +71,24 @@ def _divided(X: Matrix, divisors: Floats) -> Matrix:
     rows = sp.csr_array(X, copy=True)
     rows.data /= np.repeat(divisors, np.diff(rows.indptr))
     return rows
+
+
+def log_dets(rows: Floats) -> Floats:
+    """Return log |det| of square blocks of rows, (count, r, r)."""
+    unit, log_lengths, smallest = unit_blocks(rows)
+    with np.errstate(divide="ignore"):
+        logs = np.linalg.slogdet(unit)[1] + log_lengths.sum(axis=1)
+    logs[smallest < 4 * rows.shape[2] * np.finfo(float).eps] = -np.inf
+    return np.asarray(logs)
+
+
+def unit_blocks(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Bring the rows of blocks, (count, k, m) for k <= m, to length one.
+
+    Returns also the logs of their lengths, (count, k), and the smallest singular value of each
+    block of unit rows: dependent rows leave rounding errors there, where a zero should stand.
+    """
+    unit, logs = split_rows(rows.reshape(-1, rows.shape[2]))
+    blocks = np.asarray(unit).reshape(rows.shape)
+    smallest = np.linalg.svd(blocks, compute_uv=False)[:, -1]
+    return blocks, logs.reshape(rows.shape[:2]), smallest

@@ -105,8 +105,7 @@ class Design(Target):
             )
         if k > n:
             raise ValueError(f"k = {k} rows asked for, but X has {n}")
-        facts = {"labels": labels, "weights": base.weights, "sizes": range(k, k + 1)}
-        self.__dict__.update(base=base, n=n, d=d, k=k, r=k, **facts)
+        self.__dict__.update(base=base, n=n, d=d, k=k, r=k, labels=labels, weights=base.weights)
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -120,7 +119,7 @@ class Design(Target):
         """
         logs = np.array([_log_det(rows) for rows in self.base._features(sets)])
         others, free = self.n - self.d, self.k - self.d
-        return logs + betaln(others - free + 1, free + 1) + np.log(others + 1)
+        return np.asarray(logs + betaln(others - free + 1, free + 1) + np.log(others + 1))
 
     def _inclusions(self, sets: Integers) -> Floats:
         """Return the probabilities that sets are part of the draw; O(t^3) for t items.

@@ -14,10 +14,9 @@ from zonodpp.archives import check_sparse
 from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
-from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.dense import column_chunks, log_dets
 from zonodpp.linalg.gram import DenseGram, RankError
 from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off
-from zonodpp.targets.determinants import dependent_rows, log_dets
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
@@ -81,7 +80,7 @@ class VolumeSampling(Target):
         r, n = A.shape
         A = A if isinstance(A, np.ndarray) else A.tocsc()
         facts = {"power": as_positive(power, "power"), "weights": as_weights(weights, n)}
-        self.__dict__.update(A=A, r=r, n=n, sizes=range(r, r + 1), labels=labels, **facts)
+        self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
         if power != 2:  # no exact draws
             self.__dict__["methods"] = ("exchange",)
         self._check_rank(given)
@@ -93,7 +92,7 @@ class VolumeSampling(Target):
         except RankError as error:
             if not given:  # the caller knows better what to say
                 raise
-            raise dependent_rows(error.rank, self.r, self.weights is not None, given) from None
+            raise _dependent_rows(error.rank, self.r, self.weights is not None, given) from None
         except NonFiniteError as error:
             place = error.place if given == "A" else error.place[::-1]
             raise NonFiniteError(given, error.count, place) from None
@@ -210,3 +209,18 @@ class VolumeSampling(Target):
         if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
             raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
         return cls._make(A, arrays.get("weights"), header["labels"], power=header["power"])
+
+
+def _dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError:
+    """Return the error for r features of lower rank; ``given`` is the argument that held them."""
+    features, to = ("rows", " to from_features") if given == "A" else ("columns", "")
+    ways_out = "give more items a positive weight; " if weighted else ""
+    if rank:
+        ways_out += (
+            f"pass rank={rank} (or less){to}; pass jitter=1e-6{to} to add the paper's small noise; "
+        )
+    return ValueError(
+        f"{given} has numerical rank {rank} but {r} {features}"
+        f"{' after weighting' if weighted else ''}: these must be linearly independent. "
+        f"Ways out: {ways_out}drop {features} that depend on others"
+    )

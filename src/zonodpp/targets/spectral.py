@@ -12,6 +12,7 @@ from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.arguments import as_matrix
 from zonodpp.linalg import spectrum
 from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import unit_blocks
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import (
@@ -21,7 +22,6 @@ from zonodpp.targets.conditioning import (
     condition_kernel,
     never_together,
 )
-from zonodpp.targets.determinants import unit_blocks
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 

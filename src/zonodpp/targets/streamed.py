@@ -82,7 +82,6 @@ class StreamedDPP(ProjectionDPP):
             source=source,
             n=n,
             r=len(gram.W),
-            sizes=range(len(gram.W), len(gram.W) + 1),
             power=2.0,
             labels=None,
             weights=None,

@@ -47,8 +47,6 @@ class Target:
     ----------
     n, r : int
         Number of items, and the most that a draw can hold.
-    sizes : range
-        Numbers of items that a draw can hold.
     power : float
         2 for determinantal point processes.
     weights : (n,) array or None
@@ -61,7 +59,6 @@ class Target:
 
     n: int
     r: int
-    sizes: range
     power: float = 2.0
     weights: Floats | None = None
     labels: Labels | None = None
@@ -71,6 +68,11 @@ class Target:
     exact_draws: str = "projection"
     _size: str = "r"  # what the size of draws is called, if all have the same
     methods: tuple[str, ...] = ("exact",)  # for "auto", which takes the first that suits the target
+
+    @cached_property
+    def sizes(self) -> range:
+        """Numbers of items that a draw can hold."""
+        return range(self.r, self.r + 1)
 
     @property
     def sizes_vary(self) -> bool:
@@ -119,6 +121,10 @@ class Target:
             -inf. For a `DPP` or `KDPP`, rows of fewer items are filled up with -1, as in
             `Samples.subsets`.
 
+        Returns
+        -------
+        float, or (...) array for an array of sets
+
         Examples
         --------
         >>> import numpy as np
@@ -139,6 +145,10 @@ class Target:
         ----------
         S : (..., k) array_like of int
             One set of items, or an array of sets of the same size.
+
+        Returns
+        -------
+        float, or (...) array for an array of sets
 
         Examples
         --------
