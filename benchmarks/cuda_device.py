@@ -95,10 +95,7 @@ def law_of(target: Any) -> np.ndarray:
     """Probability of each set of items, by the bits of the set."""
     n = target.n
     found = np.zeros(2**n)
-    sizes = [target.r] if isinstance(target, ProjectionDPP) else range(target.width + 1)
-    if isinstance(target, KDPP):
-        sizes = [target.k]
-    for size in sizes:
+    for size in target.sizes:
         for items in combinations(range(n), size):
             place = sum(1 << i for i in items)
             found[place] = np.exp(float(target.log_prob(np.array(items, dtype=np.int64))))

@@ -9,6 +9,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers, ItemsLike, Labels
 from zonodpp.arguments import as_count
+from zonodpp.linalg.dense import log_dets
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
 from zonodpp.linalg.qr import numerical_rank
 from zonodpp.streams.passes import (
@@ -116,33 +117,19 @@ class StreamedDPP(ProjectionDPP):
         items = self._starts[found.parts[order]] + found.items[order]
         return items, found.rows[order]
 
-    def _whitened(self, items: Integers) -> Floats:
+    def _features(self, items: Integers) -> Floats:
         """Fetch rows by number, and whiten them."""
         distinct, places = np.unique(items, return_inverse=True)
         batch = self.source.take(distinct, self._starts)
         blocks = [block.scaled() @ self._gram.W.T for block in self._view.blocks(0, batch)]
-        return np.asarray(np.concatenate(blocks)[places.ravel()])
+        return np.asarray(np.concatenate(blocks)[places.reshape(items.shape)])
 
     def rows_of(self, items: Integers) -> Floats:
         """Fetch rows by number, as they are stored."""
         return np.asarray(self.source.take(items, self._starts).rows, dtype=np.float64)
 
-    def log_prob(self, B: ItemsLike) -> Floats:
-        """Log probability of subsets of r rows, which are fetched."""
-        bases = self.items(B, "B")
-        if bases.shape[-1] != self.r:
-            raise ValueError(f"a draw holds r = {self.r} items, got {bases.shape[-1]}")
-        rows = self._whitened(bases.ravel()).reshape(*bases.shape, self.r)
-        with np.errstate(divide="ignore"):
-            logs: Floats = 2.0 * np.linalg.slogdet(rows)[1]
-        return logs
-
-    def inclusion(self, S: ItemsLike) -> Floats:
-        """Exact probability that all rows of S are in the draw; the rows are fetched."""
-        sets = self.items(S)
-        rows = self._whitened(sets.ravel()).reshape(*sets.shape, self.r)
-        chances: Floats = np.linalg.det(rows @ np.swapaxes(rows, -1, -2))
-        return np.clip(chances, 0.0, 1.0)
+    def _log_probs(self, sets: Integers) -> Floats:
+        return 2.0 * log_dets(self._features(sets))
 
     def marginals(self, items: ItemsLike | None = None) -> Floats:
         """Exact probability of the given rows, which are fetched."""
@@ -151,7 +138,7 @@ class StreamedDPP(ProjectionDPP):
                 f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "
                 "target.marginals(items)"
             )
-        white = self._whitened(np.atleast_1d(self.items(items, "items")))
+        white = self._features(np.atleast_1d(self.items(items, "items")))
         leverages: Floats = np.einsum("ij,ij->i", white, white)
         return np.clip(leverages, 0.0, 1.0)
 

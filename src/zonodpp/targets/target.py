@@ -163,7 +163,7 @@ class Target:
         sets = self.items(S)
         if sets.shape[-1] > self.sizes[-1]:
             return np.zeros(sets.shape[:-1])[()]
-        if sets.shape[-1] == 1 and sets.size > FEW_SETS:
+        if sets.shape[-1] == 1 and sets.size > FEW_SETS and self.exact_draws != "passes":
             return self.marginals()[sets[..., 0]]
         return np.clip(self._of_each(self._inclusions, sets), 0.0, 1.0)
 
