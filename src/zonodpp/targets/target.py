@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from zonodpp._types import Floats, Integers, ItemsLike, Labels
     from zonodpp.targets.graphs import Graph
 
-FEW_SETS = 64  # single items up to which all marginals take longer than their own
-MOST_FEATURES = 6000  # beyond, sets are not served one by one (see `SpanningTrees`)
+FEW_SETS = 64  # single items beyond which the marginals of all items take less time than theirs
+MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
 
