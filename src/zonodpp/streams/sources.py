@@ -11,19 +11,19 @@ import contextlib
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tqdm.auto import tqdm
 
 from zonodpp._optional import optional
 from zonodpp._stderr import is_watched
 from zonodpp._threads import one_thread
-from zonodpp._types import Integers
+from zonodpp._types import Integers, MatrixLike
 
 BATCH = 2**20  # entries of a batch of an array: 8 MiB as float64
 Result = TypeVar("Result")
@@ -32,8 +32,8 @@ Result = TypeVar("Result")
 class Batch(NamedTuple):
     """Consecutive rows with their weights, as they are stored."""
 
-    rows: NDArray[Any]  # (m, d)
-    weights: NDArray[Any] | None  # (m,)
+    rows: NDArray[np.generic]  # (m, d)
+    weights: NDArray[np.generic] | None  # (m,)
 
 
 Task = Callable[[int, Batch], Result]
@@ -76,8 +76,8 @@ class RowSource:
         wanted = starts
         if starts is not None:
             wanted = np.unique(np.searchsorted(starts, items, side="right") - 1)
-        rows: list[Any] = [None] * len(items)
-        weights: list[Any] = [None] * len(items)
+        rows: list[object] = [None] * len(items)
+        weights: list[object] = [None] * len(items)
         stop = 0
         for number, batch in self.batches(wanted):
             start = stop if starts is None else int(starts[number])
@@ -118,7 +118,7 @@ class StoredRows(RowSource):
 class IteratedRows(RowSource):
     """Batches of a function that returns a fresh iterator, of rows or of (rows, weights) pairs."""
 
-    function: Callable[[], Iterable[Any]]
+    function: Callable[[], Iterable[MatrixLike]]
 
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
         """Go through the iterator, up to the last batch that is wanted."""
@@ -166,8 +166,8 @@ def _delayed(function: Callable[..., object]) -> Any:
 class _ArraySlice:
     """Rows of an array that stays where it is."""
 
-    array: NDArray[Any]
-    weights: NDArray[Any] | None
+    array: NDArray[np.generic]
+    weights: NDArray[np.generic] | None
     start: int
     stop: int
 
@@ -181,10 +181,10 @@ class _FileSlice:
     """Rows of a file, mapped for as long as they are read, so that they take no memory after."""
 
     path: str
-    dtype: Any
+    dtype: np.dtype[np.generic]
     offset: int  # of the first row, in bytes
     shape: tuple[int, int]
-    weights: NDArray[Any] | None
+    weights: NDArray[np.generic] | None
 
     def __call__(self) -> Batch:
         rows = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
@@ -205,7 +205,7 @@ class _RowGroup:
         return _of_table({name: table.column(name).to_numpy() for name in names}, self)
 
 
-def _of_table(columns: dict[str, NDArray[Any]], wanted: _RowGroup | _Columns) -> Batch:
+def _of_table(columns: dict[str, NDArray[np.generic]], wanted: _RowGroup | _Columns) -> Batch:
     rows = np.column_stack([columns[name] for name in wanted.columns])
     return Batch(rows, None if wanted.weights is None else columns[wanted.weights])
 
@@ -221,7 +221,7 @@ class _Columns:
         return _of_table({name: frame[name].to_numpy() for name in frame.columns}, self)
 
 
-def array_rows(X: NDArray[Any], weights: NDArray[Any] | None) -> RowSource:
+def array_rows(X: NDArray[np.generic], weights: NDArray[np.generic] | None) -> RowSource:
     """Return the rows of an array or a memory map, in batches of 8 MiB as float64."""
     n, d = X.shape
     step = max(d, BATCH // max(1, d), 1)
@@ -256,7 +256,7 @@ def dask_rows(X: Any, weights: Any) -> RowSource:
     """Return the rows of a Dask array, one batch for each chunk of rows."""
     X = X.rechunk({1: -1})
     blocks = X.to_delayed().ravel()
-    of: list[Any] = [None] * len(blocks)
+    of: Sequence[object] = [None] * len(blocks)
     if hasattr(weights, "to_delayed"):
         of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
     elif weights is not None:
@@ -314,7 +314,7 @@ def _refuse_names(columns: list[str] | None, ids: str | None, what: str) -> None
         raise TypeError(f"columns= and ids= name columns of a table; {what} has no names")
 
 
-def _weights_of(weights: Any, n: int) -> NDArray[Any] | None:
+def _weights_of(weights: ArrayLike | None, n: int) -> NDArray[np.generic] | None:
     if weights is None:
         return None
     found = weights if isinstance(weights, np.ndarray) else np.asarray(weights)
