@@ -87,7 +87,8 @@ class ProjectionDPP(VolumeSampling):
 
         Examples
         --------
-        >>>         >>> from zonodpp import ProjectionDPP
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
         >>> X = np.random.default_rng(0).normal(size=(100, 20))
         >>> ProjectionDPP.from_features(X, rank=5)
         ProjectionDPP(r=5, n=100, power=2)
@@ -120,7 +121,8 @@ class ProjectionDPP(VolumeSampling):
 
         Examples
         --------
-        >>>         >>> from zonodpp import ProjectionDPP
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
         >>> v = np.array([[0.6, 0.8, 0.0]])
         >>> ProjectionDPP.from_kernel(v.T @ v).marginals()
         array([0.36, 0.64, 0.  ])

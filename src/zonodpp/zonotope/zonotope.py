@@ -155,12 +155,7 @@ class Zonotope:
         Returns
         -------
         (m, 2) array
-            Two vertices for each direction that generators have.
-
-        Raises
-        ------
-        ValueError
-            If r is not 2; `support` serves for any r.
+            Two vertices for each direction that generators have. For r other than 2 an error.
 
         Examples
         --------
@@ -287,14 +282,12 @@ class Zonotope:
     ) -> VolumeEstimate:
         """Return the volume: the exact sum of |det A_B|, or an estimate with its standard error.
 
-        The estimate is unbiased if ``draws`` is given; otherwise its draws decide when to stop.
-
         Parameters
         ----------
         method : {"exact", "estimate"}, optional
             Default: exact where there are at most 200,000 subsets of r columns.
         draws : int, optional
-            Draws of the estimate; if left out, as many as ``rel_error`` takes.
+            Draws of the estimate, which is then unbiased. Default: as many as ``rel_error`` takes.
         rel_error : float
             Standard error to reach, as a share of the volume.
         rng : seed or Generator, optional
