@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-MOST_BATCHES = 256  # for one call of compiled code: half a megabyte of random numbers
+FEW_BATCHES = 16  # of proposals; beyond them compiled code draws the random numbers itself
 DRAWS, PROPOSALS = range(2)  # what is counted
 # What is done: draws, items that the present draw has yet to get, proposals to the last accepted.
 DRAWN, LEFT, ACCEPTED = range(3)
@@ -142,10 +142,11 @@ class ExactDraws:
         self.tracker.fill(subsets, tracked)
 
     def _reject(self, state: State, rng: np.random.Generator, subsets: Subsets) -> None:
-        """Draw by rejection: call compiled code with as many random numbers as it is sure to use.
+        """Draw by rejection, in one call of compiled code if there is much to do.
 
-        A draw takes r proposals at least. So no number is left over, whatever the calls are, but
-        for the batch of proposals that the state holds.
+        Numba takes longer to open a generator than a few draws take. So these get random numbers
+        instead, as many as they are sure to use: a draw takes r proposals at least. The numbers are
+        the same either way, and none is left over but for the proposals that the state holds.
         """
         (draws, r), head = subsets.shape, state["head"]
         width = r + -r % VECTOR  # zeros fill rows up to whole vectors
@@ -156,12 +157,15 @@ class ExactDraws:
         tables = self.columns, self.whitening, self.lengths, self.alias
         queue = state["pending"], state["levels"], head, counts
         while progress[DRAWN] < draws:
-            batches = 0
-            if head[0] == BATCH:
-                sure = ((draws - progress[DRAWN] - 1) * r + progress[LEFT]) // BATCH
-                batches = max(1, min(sure, MOST_BATCHES))
-            uniforms = rng.random((batches, 2 * BATCH))
-            draw_by_rejection(uniforms, *tables, subsets, *queue, progress, scratch)
+            sure = ((draws - progress[DRAWN] - 1) * r + progress[LEFT]) // BATCH
+            if sure > FEW_BATCHES:
+                draw_many(
+                    rng, np.empty((1, 2 * BATCH)), *tables, subsets, *queue, progress, scratch
+                )
+            else:
+                batches = max(1, sure) if head[0] == BATCH else 0
+                uniforms = rng.random((batches, 2 * BATCH))
+                draw_by_rejection(uniforms, *tables, subsets, *queue, progress, scratch)
             if counts[PROPOSALS] - progress[ACCEPTED] > PATIENCE * r:
                 raise ArithmeticError(
                     f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
@@ -250,21 +254,18 @@ def draw_by_rejection(
     c, row = scratch[r + BATCH], scratch[r + BATCH + 1]
     dense = columns.dense
     sparse = dense.shape[0] == 0
-    h = head[0]
-    batch = 0
+    # Counts stay in registers: two chains may have theirs in one line of the cache.
+    drawn, m, accepted = progress[DRAWN], progress[LEFT], progress[ACCEPTED]
+    proposals, h = counts[PROPOSALS], head[0]
+    before, batch = drawn, 0
     is_fetched = sparse
-    while progress[DRAWN] < subsets.shape[0]:
-        m = progress[LEFT]
+    while drawn < subsets.shape[0]:
         if m == r:
             for j in range(r):
                 for i in range(r):
                     N[j, i] = W[j, i]
-        while m > 0:
+        while m > 0 and (h < BATCH or batch < uniforms.shape[0]):
             if h == BATCH:
-                if batch == uniforms.shape[0]:
-                    head[0] = h
-                    progress[LEFT] = m
-                    return
                 propose(uniforms[batch], alias, lengths, pending, levels)
                 batch += 1
                 h = 0
@@ -277,14 +278,55 @@ def draw_by_rejection(
                 left = outside_sparse(N, m, columns, item, c)
             else:
                 left = outside(N, m, width, fetched[h], c)
-            counts[PROPOSALS] += 1
+            proposals += 1
             if levels[h] < left:
-                subsets[progress[DRAWN], r - m] = item
+                subsets[drawn, r - m] = item
                 reflect(N, m, width, c, math.sqrt(left), row)
-                progress[ACCEPTED] = counts[PROPOSALS]
+                accepted = proposals
                 m -= 1
             h += 1
-        progress[DRAWN] += 1
-        progress[LEFT] = r
-        counts[DRAWS] += 1
-    head[0] = h
+        if m > 0:
+            break
+        drawn += 1
+        m = r
+    progress[DRAWN], progress[LEFT], progress[ACCEPTED] = drawn, m, accepted
+    counts[DRAWS] += drawn - before
+    counts[PROPOSALS], head[0] = proposals, h
+
+
+@no_refcount
+def draw_many(
+    rng: np.random.Generator,
+    numbers: Floats,
+    columns: Columns,
+    W: Floats,
+    lengths: Floats,
+    alias: Floats,
+    subsets: Subsets,
+    pending: Integers,
+    levels: Floats,
+    head: Integers,
+    counts: Integers,
+    progress: Integers,
+    scratch: Floats,
+) -> None:
+    """Fill subsets with draws; return early if too many proposals in a row are rejected."""
+    most = PATIENCE * W.shape[0]
+    while progress[DRAWN] < subsets.shape[0] and counts[PROPOSALS] - progress[ACCEPTED] <= most:
+        rows = 1 if head[0] == BATCH else 0  # pending proposals come first
+        for k in range(rows * numbers.shape[1]):
+            numbers[0, k] = rng.random()
+        draw_by_rejection(
+            numbers[:rows],
+            columns,
+            W,
+            lengths,
+            alias,
+            subsets,
+            pending,
+            levels,
+            head,
+            counts,
+            progress,
+            scratch,
+        )
