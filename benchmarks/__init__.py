@@ -141,6 +141,7 @@ def environment() -> Row:
             "arviz-stats",
             "pyversity",
             "pyDOE3",
+            "sumy",
         ),
     )
     versions = {}

@@ -158,7 +158,8 @@ Our farms feed the world. Farmers need roads and bridges to the towns. Work is w
 def test_a_query_decides():
     about = [5, 6]  # the sentences about weapons
     assert summarize(SPEECH, 2, query="nuclear weapons").indices == about
-    assert set(about) < set(summarize(SPEECH, words=40, query="nuclear weapons").indices)
+    assert summarize(SPEECH, words=40, query="nuclear weapons").indices == about
+    assert set(about) < set(summarize(SPEECH, 5, query="nuclear weapons").indices)
     assert not set(about) & set(summarize(SPEECH, 2).indices)
     for seed in range(5):
         drawn = summarize(SPEECH, 2, query="nuclear weapons", answer="draw", rng=seed)

@@ -106,8 +106,8 @@ def summarize(
     words : int, optional
         The most words that the summary may have; "central" and "best" only.
     query : str, optional
-        What the summary should be about: the cosine of tf-idf vectors weighs the sentences, and
-        those without a word of the query come last.
+        What the summary should be about: the cosine of tf-idf vectors weighs the sentences. Those
+        without a word of the query come last, and with ``words`` they are left out.
     features : {"auto", "central", "appendix", "spread", "lsa"} or (n, d) array_like
         "central", which is also "auto": important sentences that share few words (see Notes).
         "appendix": the eleven features of the paper's appendix B, with distinct stems for stemmed
@@ -184,6 +184,9 @@ def summarize(
     relevance = np.ones(len(everything))
     if query is not None:
         relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
+        related = relevance[candidates] > _UNRELATED
+        if words is not None and related.any():  # a limit need not be reached
+            candidates = candidates[related]
     [generator] = spawn(rng, purpose="summary")
     tokens = [words_of(everything[i]) for i in candidates]
     chosen: Subsets | Integers
