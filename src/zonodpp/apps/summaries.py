@@ -157,17 +157,7 @@ def summarize(
     >>> len(paper.sentences), len(paper.all_sentences), paper.indices[:5]
     (11, 64, [0, 1, 2, 3, 4])
     """
-    one_of(answer, "answer", ANSWERS)
-    kind = "given"
-    if isinstance(features, str):
-        kind = one_of(features, "features", _FEATURES).replace("auto", "central")
-    if words is not None and (answer != "best" or kind != "central"):
-        raise ValueError(
-            "words= needs features='central' and answer='best', as draws have a fixed number of "
-            "sentences; pass sentences= instead"
-        )
-    if query is not None and not words_of(query):
-        raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
+    kind = _checked(features, answer, words, query)
     everything = _as_sentences(text, language)
     lengths = np.array([len(words_of(sentence)) for sentence in everything], dtype=np.int64)
     budget = math.inf if words is None else as_count(words, "words", 1)
@@ -187,11 +177,8 @@ def summarize(
         related = relevance[candidates] > _UNRELATED
         if words is not None and related.any():  # a limit need not be reached
             candidates = candidates[related]
-    [generator] = spawn(rng, purpose="summary")
-    tokens = [words_of(everything[i]) for i in candidates]
-    chosen: Subsets | Integers
-    value: float | None = None
     target: KDPP | ProjectionDPP
+    chosen: Subsets | Integers
     if kind == "central":
         Phi = sp.diags_array(np.sqrt(relevance)) @ central_features(everything, language)
         Phi = Phi.tocsr()[candidates]
@@ -201,22 +188,18 @@ def summarize(
             chosen = pick_central(Phi, lengths[candidates], k, budget)
         else:
             pool = np.sort(np.argsort(-importance, kind="stable")[: max(k, _POOL)])
+            candidates, scores = candidates[pool], scores[pool]
             target = _central_target(Phi[pool], k)
-            tokens = [tokens[i] for i in pool]
-            drawn, value = _drawn(target, tokens, k, answer, draws, method, generator)
-            chosen = pool[drawn]
     else:
-        Q = (
-            texts.directions(everything, candidates, k, kind, language)
-            if isinstance(features, str)
-            else texts.given_directions(features, everything, candidates, k)
-        )
+        Q = texts.directions(everything, candidates, k, features, language)
         target = ProjectionDPP.from_features(Q, weights=relevance[candidates])
         scores = target.marginals()
         if answer == "best":
             chosen = find_map(target).subset
-        else:
-            chosen, value = _drawn(target, tokens, k, answer, draws, method, generator)
+    value = None
+    if answer != "best":
+        tokens = [words_of(everything[i]) for i in candidates]
+        chosen, value = _drawn(target, tokens, k, answer, draws, method, rng)
     indices = candidates[chosen].tolist()
     return Summary(
         sentences=[everything[i] for i in indices],
@@ -226,6 +209,22 @@ def summarize(
         features=kind,
         expected_rouge=value,
     )
+
+
+def _checked(features: str | MatrixLike, answer: str, words: int | None, query: str | None) -> str:
+    """Check what does not depend on the text; return the name of the features."""
+    one_of(answer, "answer", ANSWERS)
+    kind = "given"
+    if isinstance(features, str):
+        kind = one_of(features, "features", _FEATURES).replace("auto", "central")
+    if words is not None and (answer != "best" or kind != "central"):
+        raise ValueError(
+            "words= needs features='central' and answer='best', as draws have a fixed number of "
+            "sentences; pass sentences= instead"
+        )
+    if query is not None and not words_of(query):
+        raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
+    return kind
 
 
 def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
@@ -263,13 +262,14 @@ def _drawn(
     answer: str,
     draws: int | None,
     method: str,
-    rng: np.random.Generator,
+    rng: SeedLike,
 ) -> tuple[Subsets | Integers, float | None]:
     """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
     if draws is None:
         one_is_enough = answer == "draw" and method in ("auto", "exact")
         draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
-    samples = sample(target, draws, method=method, rng=rng, progress=False)
+    [generator] = spawn(rng, purpose="summary")
+    samples = sample(target, draws, method=method, rng=generator, progress=False)
     if answer == "draw":
         return samples.subsets[0, -1], None
     chosen, value, _ = minimum_bayes_risk(tokens, samples.subsets)

@@ -144,12 +144,18 @@ def relevance(
 
 
 def directions(
-    everything: list[str], candidates: Integers, k: int, kind: str, language: str | None
+    everything: list[str],
+    candidates: Integers,
+    k: int,
+    features: str | MatrixLike,
+    language: str | None,
 ) -> Floats:
     """Return an orthonormal basis of the k features that the candidates are drawn by.
 
-    Features are named as in `zonodpp.apps.summarize`: "appendix", "spread" or "lsa".
+    Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`.
     """
+    if not isinstance(features, str):
+        return _reduced(_as_features(features, len(everything), k)[candidates], k, [])
 
     def words_in_common() -> sp.csr_array:
         return unit_rows(tf_idf(stems(everything, language)))[candidates]
@@ -157,22 +163,20 @@ def directions(
     def arbitrary() -> Floats:
         return np.random.default_rng(0).standard_normal((len(candidates), k))
 
-    if kind == "lsa":
+    if features == "lsa":
         return completed_directions(words_in_common(), k, [arbitrary])
-    positions = "first" if kind == "appendix" else "fifths"
+    positions = "first" if features == "appendix" else "fifths"
     X = appendix_features(everything, language, positions=positions)[candidates]
     return _reduced(X, k, [lambda: left_directions(words_in_common(), k), arbitrary])
 
 
-def given_directions(
-    features: MatrixLike, everything: list[str], candidates: Integers, k: int
-) -> Floats:
-    """Return the same for features that were given, one row for each sentence."""
+def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
+    """Check features of n sentences that are to make summaries of k."""
     X = to_dense(as_matrix(features, "features"))
     check_finite(X, "features")
-    if len(X) != len(everything):
+    if len(X) != n:
         raise ValueError(
-            f"features must have a row for each of the {len(everything)} sentences, got {len(X)} "
+            f"features must have a row for each of the {n} sentences, got {len(X)} "
             "rows; pass the text as a list of sentences to split it yourself"
         )
     if X.shape[1] < k:
@@ -180,7 +184,7 @@ def given_directions(
             f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences, but "
             f"sentences={k}; pass more features or ask for fewer sentences"
         )
-    return _reduced(X[candidates], k, [])
+    return X
 
 
 def _reduced(X: Floats, k: int, fillers: Sequence[Filler]) -> Floats:
