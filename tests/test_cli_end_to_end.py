@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -107,25 +105,35 @@ def test_a_reader_that_has_seen_enough(folder):
     assert done.stdout.startswith(b"chain,draw,item_0")
 
 
+# The command, which sends itself Ctrl-C when the first draws have been stored.
+INTERRUPTED = """
+import os, signal, sys
+from zonodpp.cli import main
+from zonodpp.runs.checkpoint import Checkpoint
+
+rest = Checkpoint.rest
+
+def rest_and_stop(self, index, chain):
+    rest(self, index, chain)
+    if chain.drawn:
+        os.kill(os.getpid(), signal.SIGINT)
+
+Checkpoint.rest = rest_and_stop
+# A process that was started in the background ignores SIGINT, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to send")
 def test_ctrl_c_keeps_the_draws(folder):
     words = ["sample", "foods.csv", "--id", "food", "--method", "exchange", "--seconds", "60"]
     words += ["--seed", "1", "--thin", "100", "--checkpoint", "run.checkpoint", "--json"]
-    run([*words[:6], "--draws", "1"])  # compiles: Ctrl-C before the first draw leaves none to keep
-    running = subprocess.Popen(
-        [COMMAND, *words],
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        # A process that was started in the background ignores SIGINT, and so do its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *words], env=ENVIRONMENT, capture_output=True
     )
-    while not os.path.exists("run.checkpoint") and running.poll() is None:  # it may compile
-        time.sleep(0.02)
-    time.sleep(3)  # until there are draws, also on a slow machine
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
-    assert running.returncode == 130
+    out, err = done.stdout, done.stderr
+    assert done.returncode == 130
     assert err.startswith(b"zonodpp: warning: interrupted: ")
     assert err.count(b"\n") == 1
     assert json.loads(out)["draws"] > 0

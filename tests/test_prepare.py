@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 from law import assert_law, assert_not_law
 
-from zonodpp import DPP, KDPP, Exchange, HitAndRun, ProjectionDPP, prepare, sample
+from zonodpp import (
+    DPP,
+    KDPP,
+    Exchange,
+    HitAndRun,
+    ProjectionDPP,
+    _threads,
+    prepare,
+    sample,
+    samplers,
+)
+from zonodpp.arguments import spawn
 from zonodpp.runs import tasks
 from zonodpp.samplers import hit_and_run
 
@@ -126,6 +137,58 @@ def test_one_short_chain_needs_no_thread(monkeypatch):
     reports = []
     sample(TARGET, 20, rng=0, seconds=50, progress=reports.append)
     assert reports[-1].drawn == reports[-1].total == 20
+
+
+@pytest.mark.parametrize("method", ["exchange", "zonotope"])
+def test_starts_of_chains_are_made_once_and_do_not_depend_on_earlier_calls(method):
+    expected = sample(ProjectionDPP(A), 5, method=method, chains=3, rng=9).subsets
+    own = ProjectionDPP(A)
+    for rng in (1, 2, 9, 9):
+        found = sample(own, 5, method=method, chains=3, rng=rng).subsets
+    assert np.array_equal(found, expected)
+    sampler = prepare(own, method)._sampler
+    first, second = (sampler.start(np.random.default_rng(3), None) for _ in range(2))
+    for name, array in first.items():
+        assert np.array_equal(array, second[name])
+        assert array is not second[name]
+    bases = {tuple(sample(own, 1, method=method, rng=k).subsets[0, 0]) for k in range(20)}
+    assert len(bases) > 5
+
+
+def test_states_that_are_large_are_not_remembered(monkeypatch):
+    monkeypatch.setattr(samplers, "SMALL_STATE", 10)
+    sampler = prepare(ProjectionDPP(A), "exchange")._sampler
+    sampler.start(np.random.default_rng(3), None)
+    assert not sampler.starts
+
+
+def test_blas_has_its_threads_back_after_the_last_small_block(monkeypatch):
+    class Library:
+        threads = 4
+
+        def get_num_threads(self):
+            return self.threads
+
+        def set_num_threads(self, count):
+            self.threads = count
+
+    library = Library()
+    monkeypatch.setattr(_threads, "_libraries", lambda: [library])
+    first, second = _threads.one_thread(), _threads.one_thread(work=1000)
+    with _threads.one_thread(work=1e12):  # large: nothing changes
+        assert library.threads == 4
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # as another thread may
+    assert library.threads == 1
+    second.__exit__(None, None, None)
+    assert library.threads == 4
+
+
+def test_seeds_are_spawned_as_numpy_spawns_them():
+    for found, expected in zip(spawn(5, 3), np.random.default_rng(5).spawn(3), strict=True):
+        assert np.array_equal(found.random(4), expected.random(4))
+    assert spawn(None)[0].random() != spawn(None)[0].random()
 
 
 @pytest.mark.parametrize(

@@ -347,6 +347,21 @@ def test_ctrl_c_while_waiting(ctrl_c):
     assert 0 < samples.subsets.shape[1] < MANY
 
 
+def test_ctrl_c_within_a_slice_of_a_single_chain_keeps_its_draws():
+    class Stopped(Fake):
+        def advance(self, state, rng, subsets, tracked, thin):
+            if state["counts"][0] > 200:
+                raise KeyboardInterrupt
+            super().advance(state, rng, subsets, tracked, thin)
+
+    method = Given(Stopped())
+    with pytest.warns(UserWarning, match=r"interrupted: returning the \d+ draws made so far"):
+        samples = sample(TARGET, 10**6, method=method, rng=0)
+    [found] = samples.subsets[:, :, 0]
+    assert len(found) > 200
+    assert np.array_equal(found, np.arange(len(found)))
+
+
 def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
     """No call of compiled code is asked for more steps than fit into a slice."""
     asked = []

@@ -75,27 +75,31 @@ def keep_columns(
     """
     (r, n), blur = unit.shape, rounding_of(unit, lengths)
     padded = n + -n % multiple
-    present = np.arange(n)[lengths > 0]
-    keep = sp.csc_array((np.ones(present.size), (present, present)), shape=(n, padded))
-    unit = unit @ keep
     rows, dense = np.empty((r, 0)), np.empty((0, r))
-    by_column = by_row = sp.csr_array((0, 0))
+    indptr, indices, data = np.zeros(1), np.empty(0), np.empty(0)
     if sp.issparse(unit):
-        by_column = unit.tocsc()
+        present = np.arange(n)[lengths > 0]
+        keep = sp.csc_array((np.ones(present.size), (present, present)), shape=(n, padded))
+        unit = by_column = (unit @ keep).tocsc()
         by_column.eliminate_zeros()
         by_row = by_column.tocsr()
         # Columns stay sparse in any case; rows of a small A are faster as plain vectors.
         by_rows = by_rows and by_column.nnz * SPARSE_COST > r * padded
+        indptr = np.append(by_column.indptr, by_column.nnz + by_row.indptr[1:])
+        indices = np.append(by_column.indices, by_row.indices)
+        data = np.append(by_column.data, by_row.data)
     else:
-        dense = unit.T
+        dense = np.zeros((padded, r))
+        dense[:n] = np.where(lengths > 0, unit, 0.0).T
+        unit = dense.T
     if by_rows:
         rows = to_dense(unit)
     return UnitColumns(
         rows=frozen(rows),
         dense=frozen(dense),
-        indptr=frozen(np.append(by_column.indptr, by_column.nnz + by_row.indptr[1:]), np.int64),
-        indices=frozen(np.append(by_column.indices, by_row.indices), np.int64),
-        data=frozen(np.append(by_column.data, by_row.data)),
+        indptr=frozen(indptr, np.int64),
+        indices=frozen(indices, np.int64),
+        data=frozen(data),
         lengths=frozen(np.pad(lengths, (0, padded - n))),
         blur=frozen(blur),
     )

@@ -105,7 +105,8 @@ def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
     known = _remembered.setdefault(target, {})
     found: Made | None = known.pop(key, None)
     if found is None:
-        found = make()
+        with one_thread(target.r**2 * target.n):
+            found = make()
     known[key] = found  # in the last place: the first one is forgotten first
     if len(known) > MOST_REMEMBERED:
         known.pop(next(iter(known)), None)
