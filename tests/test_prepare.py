@@ -131,7 +131,7 @@ def test_one_short_chain_needs_no_thread(monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a pool of threads was made")
 
-    monkeypatch.setattr(tasks, "ThreadPoolExecutor", refuse)
+    monkeypatch.setattr(tasks.futures, "ThreadPoolExecutor", refuse)
     monkeypatch.setattr(tasks, "THREAD_SLICE", 60.0)
     assert np.array_equal(sample(TARGET, 20, rng=0).subsets, expected)
     reports = []

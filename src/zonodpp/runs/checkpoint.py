@@ -110,10 +110,10 @@ class Checkpoint:
         arrays = {f"chain{index}/{name}": a.copy() for name, a in chain.state.items()}
         self._resting[index] = (saved, arrays)
 
-    def write_if_due(self, run: Run) -> None:
-        """Write the file when it is time to; a failure is a warning, and the run goes on."""
-        if time.perf_counter() >= self._due:
-            self.write(run)
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write the file."""
+        return time.perf_counter() >= self._due
 
     def write(self, run: Run) -> None:
         """Write the file now; a failure is a warning, since the run does not need the file."""

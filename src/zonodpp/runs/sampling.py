@@ -136,7 +136,10 @@ def sample(
     if device == "cpu":
         sampler, abreast = chosen.prepare(target, sets), 1
     else:
-        _refuse_with_gpu(executor=executor, workers=workers)
+        if executor is not None or workers is not None:
+            raise ValueError(
+                "device='cuda' runs all chains on the GPU; leave executor and workers out"
+            )
         from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
 
         sampler = prepare_on_device(chosen, target, sets, chains, checkpoint is not None)
@@ -183,8 +186,8 @@ def _run(
         def after_slice() -> None:
             if report is not None:
                 report(Progress.of(run, time.perf_counter() - begun, seconds, before))
-            if file is not None:
-                file.write_if_due(run)
+            if file is not None and file.due:
+                file.write(run)
 
         try:
             run_chains(
@@ -204,13 +207,6 @@ def _run(
         text = f"{lost}: returning the {run.length} draws made so far"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return ended
-
-
-def _refuse_with_gpu(**given: object) -> None:
-    """Raise an error that names parameters that mean nothing on a GPU, if any was given."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"device='cuda' runs all chains on the GPU; leave {name} out")
 
 
 def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:

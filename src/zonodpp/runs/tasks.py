@@ -13,16 +13,8 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
-from typing import NamedTuple
+from concurrent import futures
+from concurrent.futures import Executor
 
 from zonodpp.linalg.columns import refreeze
 from zonodpp.runs.slices import Chain, Run, Slice, advance, empty_rows, row_bytes
@@ -38,33 +30,14 @@ MOST_KNOWN = 4  # samplers that a process of an executor keeps
 _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
 
-class Parcel(NamedTuple):
-    """A sampler for another process: its key, and its bytes unless the process has it already.
-
-    A sampler that `pack` cannot turn into bytes travels as it is, each time.
-    """
-
-    key: str
-    content: bytes | Sampler | None
-
-    def open(self) -> Sampler | None:
-        """Return the sampler, or None if it is not known in this process."""
-        if not isinstance(self.content, bytes | None):
-            refreeze(self.content)
-            return self.content
-        if self.key not in _known and self.content is not None:
-            sampler: Sampler = pickle.loads(self.content)
-            refreeze(sampler)
-            _known[self.key] = sampler
-            while len(_known) > MOST_KNOWN:
-                _known.pop(next(iter(_known)), None)
-        return _known.get(self.key)
+Outcome = Slice | Exception | None  # of a task: None if its process does not have the sampler
 
 
 def pack(sampler: Sampler) -> bytes | Sampler:
     """Return a sampler as bytes, or as it is if that fails: the executor may have its own way.
 
-    Dask's way of pickling also takes classes that its workers cannot import.
+    Dask's way of pickling also takes classes that its workers cannot import. A sampler in bytes
+    travels once to each process, one that is no bytes with each slice.
     """
     dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
     try:
@@ -73,19 +46,35 @@ def pack(sampler: Sampler) -> bytes | Sampler:
         return sampler
 
 
-def advance_elsewhere(
-    parcel: Parcel, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
-) -> Slice | Exception | None:
-    """`advance` for an executor that is not ours, perhaps in another process.
+def unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
+    """Return what `pack` has packed; without content, what came to this process under the key."""
+    if content is None:
+        return _known.get(key)
+    sampler: Sampler = pickle.loads(content) if isinstance(content, bytes) else content
+    refreeze(sampler)
+    _known[key] = sampler
+    while len(_known) > MOST_KNOWN:
+        _known.pop(next(iter(_known)), None)
+    return sampler
 
-    None means that the process does not have the sampler, which must be sent along.
+
+def advance_elsewhere(
+    key: str,
+    content: bytes | Sampler | None,
+    chain: Chain,
+    draws: int | None,
+    thin: int,
+    seconds: float,
+    attempt: int,
+) -> Outcome:
+    """`advance` for an executor that is not ours, perhaps in another process.
 
     The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
     our own are returned: what the task raises then is a failure of the executor. ``attempt`` makes
     the call differ from one that was lost: Dask gives equal calls one and the same result.
     """
     try:
-        sampler = parcel.open()
+        sampler = unpack(key, content)
         if sampler is None:
             return None
         chain = copy.deepcopy(chain)
@@ -122,9 +111,9 @@ class _Tasks:
     def __init__(self, run: Run, executor: Executor | None, threads: int, length: float) -> None:
         self.run, self.length = run, length
         self.threads = threads if executor is None else 0  # of a pool of our own
-        self.executor = ThreadPoolExecutor(threads) if executor is None else executor
+        self.executor = futures.ThreadPoolExecutor(threads) if executor is None else executor
         self.stop = threading.Event()
-        self.under_way: dict[Future[Slice | Exception | None], int] = {}
+        self.under_way: dict[futures.Future[Outcome], int] = {}
         self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
         self._attempts = itertools.count()
         self._key = uuid.uuid4().hex
@@ -136,19 +125,19 @@ class _Tasks:
         run, chain = self.run, self.run.chains[index]
         if chain.drawn == run.draws or self.stop.is_set():
             return
-        task: Future[Slice | Exception | None]
+        task: futures.Future[Outcome]
         if self.threads:
             task = self.executor.submit(run.advance, index, self.length, self.stop)
         else:
-            parcel = Parcel(self._key, self._content if self._needed[index] else None)
-            call = (chain, run.draws, run.thin, self.length, next(self._attempts))
+            content = self._content if self._needed[index] else None
+            call = self._key, content, chain, run.draws, run.thin, self.length, next(self._attempts)
             try:
-                task = self.executor.submit(advance_elsewhere, parcel, *call)
+                task = self.executor.submit(advance_elsewhere, *call)
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
 
-    def collect(self, task: Future[Slice | Exception | None]) -> int:
+    def collect(self, task: futures.Future[Outcome]) -> int:
         """Store what a slice has drawn; return its chain."""
         index = self.under_way.pop(task)
         try:
@@ -166,12 +155,12 @@ class _Tasks:
 
     def _count_lost(self, index: int, error: Exception) -> None:
         """Accept that a slice has no result, or raise the error that ends the run."""
-        if self.stop.is_set() and isinstance(error, CancelledError):
+        if self.stop.is_set() and isinstance(error, futures.CancelledError):
             return
         if self.threads:
             raise error
         self._lost[index] += 1
-        if isinstance(error, BrokenExecutor) or self._lost[index] > RETRIES:
+        if isinstance(error, futures.BrokenExecutor) or self._lost[index] > RETRIES:
             raise LostWorkers(
                 f"the executor has lost its workers ({type(error).__name__}: {error})"
             ) from error
@@ -185,24 +174,20 @@ class _Tasks:
 
     def interrupt(self) -> None:
         """Wait for the slices that run, and store what they have drawn."""
-        self.cancel()
-        wait(self.under_way)
+        self.close()
+        futures.wait(self.under_way)
         for task in list(self.under_way):
             # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
             with contextlib.suppress(Exception, KeyboardInterrupt):
                 self.collect(task)
 
-    def cancel(self) -> None:
-        """Let no slice begin."""
+    def close(self) -> None:
+        """Cancel what has not begun, and end our own threads."""
         self.stop.set()
         for task in self.under_way:
             task.cancel()
-
-    def close(self) -> None:
-        """Cancel what has not begun, and end our own threads."""
-        self.cancel()
         if self.threads:
-            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.executor.shutdown()
 
 
 def run_chains(
@@ -264,7 +249,7 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
             left = None
             if deadline < float("inf") and not tasks.stop.is_set():
                 left = max(0.0, deadline - time.perf_counter())
-            done, _ = wait(tasks.under_way, timeout=left, return_when=FIRST_COMPLETED)
+            done, _ = futures.wait(tasks.under_way, left, futures.FIRST_COMPLETED)
             if time.perf_counter() >= deadline and not tasks.stop.is_set():
                 tasks.end_in_time()
             for task in done:
