@@ -209,7 +209,7 @@ class Counting(Executor):
     def submit(self, function, /, parcel, *arguments):
         if len(self.sizes) % 5 == 4:
             tasks._known.clear()
-        self.sizes.append(0 if parcel.content is None else len(parcel.content))
+        self.sizes.append(0 if parcel[1] is None else len(parcel[1]))
         task = Future()
         task.set_result(function(parcel, *arguments))
         return task

@@ -30,6 +30,7 @@ MOST_KNOWN = 4  # samplers that a process of an executor keeps
 _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
 
+Parcel = tuple[str, bytes | Sampler | None]  # the key of a sampler, and what `pack` returned
 Outcome = Slice | Exception | None  # of a task: None if its process does not have the sampler
 
 
@@ -59,13 +60,7 @@ def unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
 
 
 def advance_elsewhere(
-    key: str,
-    content: bytes | Sampler | None,
-    chain: Chain,
-    draws: int | None,
-    thin: int,
-    seconds: float,
-    attempt: int,
+    parcel: Parcel, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
 ) -> Outcome:
     """`advance` for an executor that is not ours, perhaps in another process.
 
@@ -74,7 +69,7 @@ def advance_elsewhere(
     the call differ from one that was lost: Dask gives equal calls one and the same result.
     """
     try:
-        sampler = unpack(key, content)
+        sampler = unpack(*parcel)
         if sampler is None:
             return None
         chain = copy.deepcopy(chain)
@@ -129,8 +124,8 @@ class _Tasks:
         if self.threads:
             task = self.executor.submit(run.advance, index, self.length, self.stop)
         else:
-            content = self._content if self._needed[index] else None
-            call = self._key, content, chain, run.draws, run.thin, self.length, next(self._attempts)
+            parcel = self._key, self._content if self._needed[index] else None
+            call = parcel, chain, run.draws, run.thin, self.length, next(self._attempts)
             try:
                 task = self.executor.submit(advance_elsewhere, *call)
             except Exception as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonodpp._threads import one_thread
 from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import Naming
 
@@ -271,7 +272,8 @@ class Target:
         >>> target.condition(include=[0], exclude=[2]).marginals().round(3)
         array([1.   , 0.429, 0.   ])
         """
-        return self._given(Condition.of(include, exclude, self._naming))
+        with one_thread(self.r**2 * self.n):
+            return self._given(Condition.of(include, exclude, self._naming))
 
     def _given(self, condition: Condition) -> Self:
         """Return the law given a condition that has been checked."""
