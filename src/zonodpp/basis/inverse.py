@@ -47,16 +47,6 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
         count *= 4
 
 
-def random_basis(columns: UnitColumns, power: float, rng: np.random.Generator) -> Integers:
-    """Choose independent items among the first of a random order, heavy items first.
-
-    An item comes first with a probability proportional to its length to the power.
-    """
-    usable = np.flatnonzero(columns.lengths)
-    keys = power * np.log(columns.lengths[usable]) + rng.gumbel(size=usable.size)
-    return independent_items(columns, usable[np.argsort(-keys)])
-
-
 def has_drifted(former: Floats, exact: Floats) -> bool:
     """Tell whether updates had led away from what is now computed anew."""
     return not np.abs(former - exact).max() <= DRIFT * np.abs(exact).max()

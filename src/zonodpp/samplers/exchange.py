@@ -38,7 +38,7 @@ from zonodpp.basis.columns import (
     matrix_of,
     unit_vectors,
 )
-from zonodpp.basis.inverse import has_drifted, inverse_of, random_basis
+from zonodpp.basis.inverse import has_drifted, independent_items, inverse_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, largest_entries
@@ -149,7 +149,7 @@ class ExchangeWalk:
         """Start in the given basis, or in a random one."""
         if init is None:
             state = remembered_start(
-                self.starts, rng, lambda own: self._at(random_basis(self.columns, self.power, own))
+                self.starts, rng, lambda own: self._at(self._initial_basis(own))
             )
         else:
             state = self._at(self._given_basis(init))
@@ -241,6 +241,14 @@ class ExchangeWalk:
                 + hint
             )
         return given
+
+    def _initial_basis(self, rng: np.random.Generator) -> Integers:
+        """Choose independent items among the first of a random order, heavy items first."""
+        factors = self.columns.lengths[: self.n]
+        usable = np.flatnonzero(factors)
+        keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
+        order = usable[np.argsort(-keys)]
+        return independent_items(self.columns, order)
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:

@@ -17,7 +17,7 @@ from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_flag, as_items, as_positive, one_of, spawn
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.basis.inverse import has_drifted, inverse_of, random_basis
+from zonodpp.basis.inverse import has_drifted, inverse_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets, State, remembered_start
@@ -49,6 +49,7 @@ from zonodpp.tiles.frame import Frame, frame_of
 from zonodpp.tiles.long_step import FEASIBLE, order_scratch
 from zonodpp.tiles.pivots import TileState, empty_tile, tile_scratch
 from zonodpp.tiles.start import (
+    any_basis,
     bare_tile,
     checked_basis,
     find_tile,
@@ -237,8 +238,10 @@ class ZonotopeWalk:
 
     def _random_start(self, rng: np.random.Generator) -> State:
         """Start in a random basis: no point is carried, so there is no program to solve."""
-        tile = bare_tile(self.columns, random_basis(self.columns, 1.0, rng))
-        costs = rng.standard_normal(self.columns.lengths.size)
+        lengths = self.columns.lengths
+        costs = rng.standard_normal(lengths.size)
+        basis = any_basis(self.columns, lengths * rng.standard_exponential(lengths.size))
+        tile = bare_tile(self.columns, basis)
         return _state_of(tile, np.zeros(len(self.rule.factor)), costs)
 
     def advance(

@@ -25,8 +25,11 @@ class OutsideError(ValueError):
     """The point is not in the zonotope."""
 
 
-def any_basis(columns: UnitColumns) -> Integers:
-    """Return r independent columns (QR with column pivoting), about as well conditioned as any."""
+def any_basis(columns: UnitColumns, scale: Floats | None = None) -> Integers:
+    """Return r independent columns (QR with column pivoting), by preference those of large scale.
+
+    Without scale they are about as well conditioned as any.
+    """
     unit = matrix_of(columns)
     if sp.issparse(unit) and math.prod(unit.shape) > LARGEST:
         raise ValueError(
@@ -34,7 +37,8 @@ def any_basis(columns: UnitColumns) -> Integers:
             "is too large; use method='trees' for a graph, or method='exact'"
         )
     with one_thread(unit.shape[0] * math.prod(unit.shape)):
-        order = scipy.linalg.qr(to_dense(unit), mode="r", pivoting=True)[-1]
+        dense = to_dense(unit) if scale is None else to_dense(unit) * scale
+        order = scipy.linalg.qr(dense, mode="r", pivoting=True)[-1]
     return np.asarray(order[: unit.shape[0]], dtype=np.int64)
 
 
