@@ -30,6 +30,37 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
+# Public by name, but not for users: by these, targets and methods answer to samplers, to `find_map`
+# and to the storage of draws. Neither the reference nor the check of docstrings covers them.
+NOT_FOR_USERS = {
+    "columns",
+    "coordinates",
+    "has_quick_inclusion",
+    "known_maximum",
+    "labels_of",
+    "objective",
+    "on_bases",
+    "phi",
+    "prepare",
+    "restored",
+    "size_to_maximise",
+    "stored",
+    "suits",
+    "taking",
+    "whitening",
+}
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_member)
+
+
+def skip_member(app, what, name, member, skip, options):
+    """Leave out what users do not call, and fields of tuples, which Attributes describes."""
+    of_tuple = type(member).__name__ == "_tuplegetter"
+    return True if name in NOT_FOR_USERS or of_tuple else None
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

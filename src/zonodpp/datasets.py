@@ -22,6 +22,16 @@ class Table(NamedTuple):
 def foods() -> Table:
     """Return 32 foods with five nutrients, in grams out of a hundred.
 
+    Returns
+    -------
+    Table
+        With ``names`` of the rows, ``columns`` and ``values``, (32, 5).
+
+    See Also
+    --------
+    article : A text.
+    mnist_ones : Images.
+
     Examples
     --------
     >>> from zonodpp.datasets import foods
@@ -36,9 +46,24 @@ def foods() -> Table:
 
 
 def mnist_ones() -> Floats:
-    """Return the first thousand images labelled 1 of the MNIST training set, (1000, 28, 28).
+    """Return the first thousand images labelled 1 of the MNIST training set.
 
-    Grey values from 0 to 1. The set is by LeCun, Cortes and Burges.
+    Returns
+    -------
+    (1000, 28, 28) array
+        Grey values from 0 to 1.
+
+    See Also
+    --------
+    foods : A table.
+    article : A text.
+    zonodpp.apps.LandmarkSelector : Landmarks for such images.
+
+    References
+    ----------
+    Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits" (1998).
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, appendix A.
 
     Examples
     --------
@@ -53,6 +78,17 @@ def mnist_ones() -> Floats:
 
 def article() -> str:
     """Return an article about lighthouses: 64 sentences, written for this package.
+
+    Returns
+    -------
+    str
+        The text. Paragraphs are separated by empty lines.
+
+    See Also
+    --------
+    foods : A table.
+    mnist_ones : Images.
+    zonodpp.apps.summarize : A summary of such a text.
 
     Examples
     --------

@@ -40,7 +40,29 @@ _ENUMERABLE = 10**6  # sets of r items that are few enough to look at each
 
 
 class Deciles(NamedTuple):
-    """Median, first and last decile across chains."""
+    """Median, first and last decile across chains, as `deciles` returns them.
+
+    Attributes
+    ----------
+    median : array
+        The median.
+    lower : array
+        The first decile: a tenth of the chains is below.
+    upper : array
+        The last decile: a tenth of the chains is above.
+
+    See Also
+    --------
+    deciles : The function that makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.diagnostics import deciles
+    >>> median, lower, upper = deciles(np.arange(11.0))
+    >>> float(median), float(lower), float(upper)
+    (5.0, 1.0, 9.0)
+    """
 
     median: Floats
     lower: Floats
@@ -48,16 +70,32 @@ class Deciles(NamedTuple):
 
 
 def from_arviz(name: str, x: ArrayLike) -> float:
-    """Bulk ESS, rank-normalised split R-hat or MCSE of a quantity; needs ``zonodpp[stats]``.
+    """Compute bulk ESS, rank-normalised split R-hat or MCSE; needs ``zonodpp[stats]``.
 
-    NaN when x is constant: an event that was never seen, or always, tells nothing about the error.
-    R-hat is infinite when each chain is constant but not all at the same value.
+    An event that was never seen, or always, tells nothing about the error: the answer is NaN.
 
     Parameters
     ----------
     name : {"ess", "rhat", "mcse"}
+        The diagnostic.
     x : (chains, draws) array_like
         At least four draws, and for R-hat at least two chains.
+
+    Returns
+    -------
+    float
+        NaN when x is constant. R-hat is infinite when each chain is constant but not all chains
+        have the same value.
+
+    See Also
+    --------
+    psrf : The older diagnostic, that of the paper.
+    zonodpp.Samples.ess : Bulk ESS of the presence of a set of items.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Buerkner, "Rank-normalization, folding,
+    and localization: an improved R-hat", Bayesian Analysis 16 (2021).
 
     Examples
     --------
@@ -79,11 +117,27 @@ def from_arviz(name: str, x: ArrayLike) -> float:
 
 
 def deciles(x: ArrayLike) -> Deciles:
-    """Median, first and last decile across chains, the bands in the paper's figures.
+    """Compute the median, first and last decile across chains, the bands in the paper's figures.
 
     Parameters
     ----------
     x : (chains, ...) array_like
+        Numbers of each chain, such as `relative_error` returns.
+
+    Returns
+    -------
+    Deciles
+        With ``median``, ``lower`` and ``upper``, each of the shape of one chain's numbers.
+
+    See Also
+    --------
+    relative_error : Errors to sum up.
+    zonodpp.plotting.error_against_steps : The picture.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figures 2 and 3.
 
     Examples
     --------
@@ -99,11 +153,12 @@ def deciles(x: ArrayLike) -> Deciles:
 def relative_error(
     samples: Samples, S: ItemsLike, exact: float | None = None, *, tracked: int | None = None
 ) -> Floats:
-    """Error ``|estimate - exact| / exact`` of P(S in B) as the draws of each chain come in.
+    """Compute ``|estimate - exact| / exact`` of P(S in B) as the draws of each chain come in.
 
     Parameters
     ----------
     samples : Samples
+        One or more chains.
     S : array_like of int
         A set of items.
     exact : float, optional
@@ -115,6 +170,21 @@ def relative_error(
     -------
     (chains, draws) array
         Entry [k, t] uses the first t + 1 draws of chain k. `deciles` sums it up across chains.
+
+    Raises
+    ------
+    ValueError
+        When the exact value is not known and not given, or is zero.
+
+    See Also
+    --------
+    deciles : Median and deciles across chains.
+    zonodpp.plotting.error_against_steps : The picture.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 4.1.
 
     Examples
     --------
@@ -144,9 +214,23 @@ def relative_error(
 
 
 def distinct_subsets(samples: Samples) -> Integers:
-    """Count the distinct subsets that each chain has seen so far, (chains, draws).
+    """Count the distinct subsets that each chain has seen so far.
 
     Chains taken together have seen ``len(samples.unique()[1])``.
+
+    Parameters
+    ----------
+    samples : Samples
+        One or more chains.
+
+    Returns
+    -------
+    (chains, draws) array of int
+        Entry [k, t] counts the first t + 1 draws of chain k.
+
+    See Also
+    --------
+    zonodpp.Samples.unique : The subsets themselves.
 
     Examples
     --------
@@ -164,16 +248,30 @@ def distinct_subsets(samples: Samples) -> Integers:
 
 
 def total_variation(samples: Samples) -> float:
-    """Total variation distance between the frequencies of draws and the target.
+    """Compute the total variation distance between the frequencies of draws and the target.
 
     Draws of all chains count together. It is not zero for independent draws either: it falls with
     one over the root of their number.
+
+    Parameters
+    ----------
+    samples : Samples
+        Draws of a target with few enough subsets.
+
+    Returns
+    -------
+    float
+        From 0 (the frequencies are the probabilities) to 1.
 
     Raises
     ------
     ValueError
         When there are more than a million sets of r out of n items: the distance would hardly
         depend on anything but the number of draws.
+
+    See Also
+    --------
+    relative_error : For targets with too many subsets.
 
     Examples
     --------

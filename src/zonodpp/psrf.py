@@ -14,14 +14,56 @@ _FIRST = 50  # iterations before the first value of an evolution, as gelman.plot
 
 
 class Psrf(NamedTuple):
-    """The potential scale reduction factor and its upper confidence limit."""
+    """The potential scale reduction factor and its upper confidence limit.
+
+    Attributes
+    ----------
+    point : float
+        The factor, near 1 if the chains agree.
+    upper : float
+        The upper end of its confidence interval.
+
+    See Also
+    --------
+    psrf : The function that makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.diagnostics import psrf
+    >>> point, upper = psrf(np.random.default_rng(0).normal(size=(4, 1000)))
+    >>> 0.99 < point < upper < 1.01
+    True
+    """
 
     point: float
     upper: float
 
 
 class PsrfEvolution(NamedTuple):
-    """The potential scale reduction factor of the chains up to each of some iterations."""
+    """The potential scale reduction factor of the chains up to each of some iterations.
+
+    Attributes
+    ----------
+    iterations : (m,) array of int
+        The lengths of the beginnings.
+    point : (m,) array
+        The factor of each beginning.
+    upper : (m,) array
+        The upper ends of the confidence intervals.
+
+    See Also
+    --------
+    psrf_evolution : The function that makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.diagnostics import psrf_evolution
+    >>> iterations, point, upper = psrf_evolution(np.random.default_rng(0).normal(size=(4, 100)))
+    >>> iterations.shape == point.shape == upper.shape
+    True
+    """
 
     iterations: Integers
     point: Floats
@@ -29,7 +71,7 @@ class PsrfEvolution(NamedTuple):
 
 
 def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
-    """Gelman-Rubin potential scale reduction factor of one quantity, with its confidence limit.
+    """Compute the Gelman-Rubin potential scale reduction factor of one quantity.
 
     The figures are those of CODA's ``gelman.diag(x, autoburnin=FALSE, multivariate=FALSE)``, in
     doubtful cases too: both are NaN when no chain ever moved, or when all chains agree exactly in
@@ -42,6 +84,28 @@ def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
         The quantity along at least two chains of at least two draws.
     confidence : float, default 0.95
         ``upper`` is the upper end of an interval that covers with this probability.
+
+    Returns
+    -------
+    Psrf
+        With ``point`` and ``upper``, the upper confidence limit.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two chains, or fewer than two draws.
+
+    See Also
+    --------
+    psrf_evolution : The factor of ever longer beginnings of the chains.
+    from_arviz : Rank-normalised diagnostics.
+
+    References
+    ----------
+    A. Gelman, D. B. Rubin, "Inference from iterative simulation using multiple sequences",
+    Statistical Science 7 (1992).
+    S. P. Brooks, A. Gelman, "General methods for monitoring convergence of iterative simulations",
+    Journal of Computational and Graphical Statistics 7 (1998).
 
     Examples
     --------
@@ -59,7 +123,7 @@ def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
 def psrf_evolution(
     x: ArrayLike, bins: int = 50, *, autoburnin: bool = True, confidence: float = 0.95
 ) -> PsrfEvolution:
-    """Gelman-Rubin factor of ever longer beginnings of the chains, as CODA's ``gelman.plot``.
+    """Compute the Gelman-Rubin factor of ever longer beginnings, as CODA's ``gelman.plot``.
 
     Parameters
     ----------
@@ -72,6 +136,28 @@ def psrf_evolution(
         Leave out the first half of each beginning.
     confidence : float, default 0.95
         As in `psrf`.
+
+    Returns
+    -------
+    PsrfEvolution
+        With ``iterations``, ``point`` and ``upper``.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two chains, or at most 50 draws.
+
+    See Also
+    --------
+    psrf : The factor of whole chains.
+    zonodpp.plotting.psrf_against_steps : The picture.
+
+    References
+    ----------
+    A. Gelman, D. B. Rubin, "Inference from iterative simulation using multiple sequences",
+    Statistical Science 7 (1992).
+    S. P. Brooks, A. Gelman, "General methods for monitoring convergence of iterative simulations",
+    Journal of Computational and Graphical Statistics 7 (1998).
 
     Examples
     --------

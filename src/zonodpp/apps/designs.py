@@ -54,6 +54,11 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    zonodpp.Design : The law of the rows.
+    zonodpp.find_map : A D-optimal design, which maximises its probability.
+
     References
     ----------
     M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
@@ -97,6 +102,17 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
             Labels, (n_samples,) or (n_samples, n_outputs), of which those of the drawn rows are
             read: all others may be anything, such as NaN. A function gets the numbers of the drawn
             rows, each once and ascending, and returns their labels.
+
+        Returns
+        -------
+        DesignRegression
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            When k is larger than the number of rows or smaller than that of coefficients, or when
+            columns are linearly dependent.
 
         Examples
         --------
@@ -146,7 +162,17 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         return rows, 1.0 / np.sqrt(leverages[rows])
 
     def predict(self, X: MatrixLike) -> Floats:
-        """Return predictions for rows.
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or DataFrame
+            Rows with the features of `fit`.
+
+        Returns
+        -------
+        (n_samples,) or (n_samples, n_outputs) array
+            Predicted labels.
 
         Examples
         --------

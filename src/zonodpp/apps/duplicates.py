@@ -30,6 +30,20 @@ class DuplicateReport:
         The k most relevant items.
     lists : dict from float to Shortlist
         Lists by `shortlist`, by their ``diversity``.
+
+    See Also
+    --------
+    near_duplicates : The function that makes it.
+
+    Examples
+    --------
+    >>> from zonodpp.apps import near_duplicates
+    >>> report = near_duplicates([3, 2, 1], [[1, 0], [1, 0.1], [0, 1]], 2)
+    >>> print(report)
+    near-duplicates: 1 pairs, 2 items
+    1 of the 2 most relevant repeat a more relevant item
+    ...
+    diversity helps
     """
 
     pairs: Integers
@@ -66,10 +80,23 @@ def near_duplicates(
 
     Parameters
     ----------
-    relevance, features, k
-        As in `zonodpp.apps.shortlist`.
+    relevance : (n,) array_like
+        How good each item is: any scores, higher is better.
+    features : (n, d) array_like, DataFrame or scipy.sparse matrix
+        What makes items alike, one row for each, as in `shortlist`.
+    k : int, default 10
+        The length of the lists that are compared.
     threshold : float, default 0.97
         The similarity from which two items are near-duplicates.
+
+    Returns
+    -------
+    DuplicateReport
+        ``print(report)`` shows it; ``report.helps`` is the answer in one word.
+
+    See Also
+    --------
+    shortlist : A list without near-duplicates.
 
     Examples
     --------

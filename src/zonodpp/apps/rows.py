@@ -47,6 +47,7 @@ def diverse_rows(
     Parameters
     ----------
     table : pandas.DataFrame
+        The rows to choose from.
     k : int
         How many rows, at most as many as there are.
     columns : list of names, optional
@@ -64,6 +65,21 @@ def diverse_rows(
     pandas.DataFrame
         The rows picked, in their order, with all columns. ``attrs["diverse_rows"]`` says what was
         made of each column, and how many rows are distinct.
+
+    Raises
+    ------
+    ValueError
+        When k is larger than the number of rows of positive weight, or no column can be used.
+
+    See Also
+    --------
+    shortlist : Items that are relevant and differ from each other.
+    zonodpp.ProjectionDPP.from_features : The law behind it.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 2.3.
 
     Examples
     --------

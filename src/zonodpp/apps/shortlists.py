@@ -40,6 +40,7 @@ class Shortlist:
     Attributes
     ----------
     indices : (k,) array of int
+        Numbers of the items.
     relevance : (k,) array
         Of these items, descending.
     labels : list
@@ -48,6 +49,10 @@ class Shortlist:
         The share of the relevance above average that the list gives up, from 0 to 1.
     log_prob : float or None
         Log probability of a draw.
+
+    See Also
+    --------
+    shortlist : The function that makes it.
 
     Examples
     --------
@@ -159,11 +164,27 @@ def shortlist(
     n_draws : int, default 1
         With ``answer="draw"``: number of draws, of which the most probable one is kept.
     rng : seed or Generator, optional
+        For draws.
 
     Returns
     -------
-    Shortlist, or a list of them for a batch. There are fewer than k items where near-duplicates or
-    the limits leave no more.
+    Shortlist, or list of Shortlist for a batch
+        With fewer than k items where near-duplicates or the limits leave no more.
+
+    Raises
+    ------
+    ValueError
+        When no list keeps to the limits, or when limits are combined with ``answer="draw"``.
+
+    See Also
+    --------
+    near_duplicates : Whether a diverse list can help at all.
+    diverse_rows : Rows of a table, without relevance.
+    zonodpp.KDPP : The law of a draw.
+
+    References
+    ----------
+    A. Kulesza, B. Taskar, "k-DPPs: fixed-size determinantal point processes", ICML 2011.
 
     Examples
     --------

@@ -46,6 +46,16 @@ def pivoted_cholesky(
     (n, m) array
         With m at most ``rank``, less if the kernel is used up before.
 
+    See Also
+    --------
+    rp_cholesky : Random pivots, which outliers do not mislead.
+    zonodpp.ProjectionDPP.from_features : The projection DPP of the result.
+
+    References
+    ----------
+    H. Harbrecht, M. Peters, R. Schneider, "On the low-rank approximation by the pivoted Cholesky
+    decomposition", Applied Numerical Mathematics 62 (2012).
+
     Examples
     --------
     >>> import numpy as np
@@ -98,19 +108,46 @@ def rp_cholesky(
 ) -> Floats | tuple[Floats, Integers]:
     """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to what is left.
 
-    Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2023): close to the best
-    approximation of that rank on average, and not led astray by outliers. Pivots are drawn many at
-    a time (accelerated: Epperly, Tropp and Webber, 2024), with the law of one after the other, so
-    that the time is spent in matrix products.
+    Randomly pivoted Cholesky is close to the best approximation of that rank on average, and is not
+    misled by outliers. Pivots are drawn many at a time, with the same law as one after the other,
+    so that the time is spent in matrix products.
 
     Parameters
     ----------
-    X, rank, kernel, gamma, tol
-        As in `pivoted_cholesky`.
+    X : (n, d) array_like, DataFrame or scipy.sparse matrix
+        Items as rows; or the kernel matrix itself, with ``kernel="precomputed"``.
+    rank : int
+        The largest number of columns.
+    kernel : str or callable, default "rbf"
+        As in `similarity`, or ``"precomputed"``.
+    gamma : float, optional
+        Inverse bandwidth, by default that of `median_gamma`.
+    tol : float, default 1e-10
+        Stop when the trace of what is left is this share of the kernel's trace.
     return_pivots : bool, default False
-        Return ``(Phi, pivots)``, the items at which the approximation is exact, in their order.
+        Whether to return the pivots too.
     rng : seed or Generator, optional
         For the pivots.
+
+    Returns
+    -------
+    Phi : (n, m) array
+        With m at most ``rank``, less if the kernel is used up before.
+    pivots : (m,) array of int
+        With ``return_pivots=True``: the items at which the approximation is exact, in their order.
+
+    See Also
+    --------
+    pivoted_cholesky : Greedy pivots, without randomness.
+    zonodpp.apps.LandmarkSelector : Landmarks of a kernel.
+
+    References
+    ----------
+    Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
+    approximation of a kernel matrix with few entry evaluations", Communications on Pure and Applied
+    Mathematics 78 (2025).
+    E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix approximation by
+    accelerated randomly pivoted Cholesky", arXiv:2410.03969 (2024).
 
     Examples
     --------

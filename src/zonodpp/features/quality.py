@@ -14,9 +14,9 @@ from zonodpp.linalg.dense import unit_rows
 def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: float = 1.0) -> Matrix:
     """Scale unit rows of features by the quality of their items.
 
-    The kernel is then ``L_ij = q_i cos(i, j) q_j`` (Kulesza and Taskar, 2012, section 3.1): a
-    subset is likely when its items are good and its directions differ. Rows are brought to
-    length one first, so that quality alone decides how long they are.
+    The kernel is then ``L_ij = q_i cos(i, j) q_j``: a subset is likely when its items are good and
+    its directions differ. Rows are brought to length one first, so that quality alone decides how
+    long they are.
 
     Parameters
     ----------
@@ -29,7 +29,25 @@ def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: flo
 
     Returns
     -------
-    (n, m) array, or scipy.sparse array if the features are
+    (n, m) array or scipy.sparse array
+        The scaled rows; sparse if the features are.
+
+    Raises
+    ------
+    ValueError
+        When a quality is negative, or its power overflows.
+
+    See Also
+    --------
+    zonodpp.DPP.from_features : The DPP of such rows.
+    zonodpp.apps.shortlist : A list of relevant items that differ.
+
+    References
+    ----------
+    A. Kulesza, B. Taskar, "Determinantal point processes for machine learning", Foundations and
+    Trends in Machine Learning 5 (2012), section 3.1.
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, equation 5.
 
     Examples
     --------

@@ -31,6 +31,11 @@ def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
     ValueError
         With the smallest eigenvalue and what to do about it.
 
+    See Also
+    --------
+    nearest_psd : A repaired kernel.
+    zonodpp.DPP : The target of a kernel matrix.
+
     Examples
     --------
     >>> from zonodpp.features import check_psd
@@ -57,6 +62,20 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     how : {"clip", "shift"}
         ``"clip"`` sets negative eigenvalues to zero: the nearest one in the sum of squares.
         ``"shift"`` adds one number to the diagonal: similarities of different items stay.
+
+    Returns
+    -------
+    (n, n) array
+        K itself if no eigenvalue is negative.
+
+    See Also
+    --------
+    check_psd : The check.
+
+    References
+    ----------
+    N. J. Higham, "Computing a nearest symmetric positive semidefinite matrix", Linear Algebra and
+    its Applications 103 (1988).
 
     Examples
     --------

@@ -43,6 +43,22 @@ def similarity(
     gamma : float, optional
         Inverse bandwidth of rbf and laplacian; by default that of `median_gamma`.
 
+    Returns
+    -------
+    (n, m) array
+        One entry for each pair of a row of X and a row of Y.
+
+    Raises
+    ------
+    ValueError
+        When X and Y have different numbers of columns, or no kernel has that name.
+
+    See Also
+    --------
+    median_gamma : The bandwidth that is used where none is given.
+    pivoted_cholesky : Features of a kernel that is never formed.
+    check_psd : Whether a kernel matrix is positive semidefinite.
+
     Examples
     --------
     >>> from zonodpp.features import similarity
@@ -67,6 +83,22 @@ def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
     similarity ``exp(-1/2)``, and ``1 / median`` of the sums of differences for laplacian. Distances
     among at most 1,000 rows, evenly spaced, are looked at: no randomness.
 
+    Parameters
+    ----------
+    X : (n, d) array_like, DataFrame or scipy.sparse matrix
+        Items as rows.
+    kernel : str, default "rbf"
+        ``"laplacian"``, or any other name for Euclidean distances.
+
+    Returns
+    -------
+    float
+        1.0 if all rows are equal.
+
+    See Also
+    --------
+    similarity : The kernel matrix.
+
     Examples
     --------
     >>> from zonodpp.features import median_gamma
@@ -90,6 +122,20 @@ def standardize(X: MatrixLike) -> Floats:
     """Bring every feature to mean 0 and standard deviation 1; constant features become 0.
 
     Do this before a kernel of distances when features have different units.
+
+    Parameters
+    ----------
+    X : (n, d) array_like, DataFrame or scipy.sparse matrix
+        Items as rows.
+
+    Returns
+    -------
+    (n, d) array
+        The standardised features.
+
+    See Also
+    --------
+    similarity : A kernel of distances between the rows.
 
     Examples
     --------

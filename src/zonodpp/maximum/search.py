@@ -49,7 +49,7 @@ def find_map(
 ) -> Maximum:
     """Find a subset of high probability: MAP inference by greedy picks and exchanges.
 
-    Items are picked one at a time, each the best addition (Chen, Zhang and Zhou, 2018). Then one
+    Items are picked one at a time, each the best addition. Then one
     item at a time is exchanged for a better one, until no exchange makes the subset more likely.
     Every exchange raises the probability, so the search ends. For a graph the answer is the
     spanning tree of greatest weight, which is exact. For a `Design` it is a D-optimal design, by
@@ -71,6 +71,24 @@ def find_map(
     -------
     Maximum
         With ``subset``, ``log_weight``, ``swaps`` and ``optimal``.
+
+    Raises
+    ------
+    ValueError
+        When k is given for a target that fixes it, or is larger than the rank allows.
+
+    See Also
+    --------
+    sample : Random subsets.
+    zonodpp.Samples.best : The likeliest subset among draws.
+
+    References
+    ----------
+    L. Chen, G. Zhang, E. Zhou, "Fast greedy MAP inference for determinantal point process to
+    improve recommendation diversity", NeurIPS 2018, algorithm 1.
+    V. V. Fedorov, "Theory of Optimal Experiments", Academic Press (1972).
+    T. J. Mitchell, "An algorithm for the construction of D-optimal experimental designs",
+    Technometrics 16 (1974).
 
     Examples
     --------

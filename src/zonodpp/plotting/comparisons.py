@@ -31,8 +31,7 @@ def error_against_steps(
 ) -> Axes:
     """Draw the relative error of P(S in B) against iterations: median and deciles across chains.
 
-    As the paper's figures 2 (a) and 3 (a). An iteration is a draw kept: with ``thin=k`` it is k
-    steps of the chain.
+    An iteration is a draw that was kept: with ``thin=k`` it is k steps of the chain.
 
     Parameters
     ----------
@@ -46,6 +45,22 @@ def error_against_steps(
         P(S in B), where the target does not know it.
     tracked : int, optional
         As in `zonodpp.diagnostics.relative_error`.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    See Also
+    --------
+    error_against_seconds : The same errors against wall-clock time.
+    psrf_against_steps : Whether the chains agree with each other.
+    zonodpp.diagnostics.relative_error : The numbers behind the picture.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figures 2 (a) and 3 (a).
 
     Examples
     --------
@@ -74,11 +89,43 @@ def error_against_seconds(
     *,
     tracked: int | None = None,
 ) -> Axes:
-    """Draw the relative error of P(S in B) against wall-clock time, as figures 2 (b) and 3 (b).
+    """Draw the relative error of P(S in B) against wall-clock time: median and deciles.
 
-    At each moment a chain counts with the draws it had by then, its seconds (burn-in included)
-    spread evenly over its draws; curves end with the time of the median chain. Parameters are
-    those of `error_against_steps`.
+    At each moment a chain counts with the draws that it had by then. Its seconds, burn-in
+    included, are spread evenly over its draws. Curves end with the time of the median chain.
+
+    Parameters
+    ----------
+    samples_by_name : dict of str to Samples
+        What to compare; names go into the legend.
+    S : array_like of int
+        A set of items.
+    ax : Axes, optional
+        Where to draw.
+    exact : float, optional
+        P(S in B), where the target does not know it.
+    tracked : int, optional
+        As in `zonodpp.diagnostics.relative_error`.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    Raises
+    ------
+    ValueError
+        When the time that chains took is not known.
+
+    See Also
+    --------
+    error_against_steps : The same errors against iterations.
+    zonodpp.diagnostics.relative_error : The numbers behind the picture.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figures 2 (b) and 3 (b).
 
     Examples
     --------
@@ -115,7 +162,7 @@ def psrf_against_steps(
     *,
     tracked: int | None = None,
 ) -> Axes:
-    """Draw the Gelman-Rubin factor and its upper limit against iterations: figures 2 (c), 3 (c).
+    """Draw the Gelman-Rubin factor of each run, and its upper limit, against iterations.
 
     Chains agree where the curves have come down to 1; 1.1 is the usual mark.
 
@@ -129,6 +176,21 @@ def psrf_against_steps(
         Where to draw.
     tracked : int, optional
         In place of S: a column of ``samples.tracked``.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    See Also
+    --------
+    error_against_steps : Errors of the estimates.
+    zonodpp.diagnostics.psrf_evolution : The numbers behind the picture.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figures 2 (c) and 3 (c).
 
     Examples
     --------

@@ -70,6 +70,22 @@ def tiling(
     names : bool, optional
         Write its basis into each tile; by default where there are few.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    See Also
+    --------
+    hit_and_run_step : A line through the tiles.
+    skyscrapers : The density above the tiles.
+    zonodpp.Zonotope.tiles : The tiles as arrays.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figure 1 (a) and proposition 1.
+
     Examples
     --------
     >>> from zonodpp import Zonotope
@@ -109,7 +125,7 @@ def hit_and_run_step(
     """Draw the line x + alpha d through the tiles of a zonotope: the paper's figure 1 (b).
 
     Each piece of the chord, and the tile around it, has the colour of the tile's volume
-    |det A_B|: a proposal is accepted with the ratio of the volumes of its tile and x's.
+    ``|det A_B|``: a proposal is accepted with the ratio of the volumes of its tile and x's.
 
     Parameters
     ----------
@@ -125,6 +141,21 @@ def hit_and_run_step(
         Write its basis into each tile; by default where there are few.
     colorbar : bool, default True
         Draw the scale of volumes beside the axes.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    See Also
+    --------
+    tiling : The tiles alone.
+    zonodpp.Zonotope.walk : The pieces of the line as arrays.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figure 1 (b) and algorithm 4.
 
     Examples
     --------
@@ -176,8 +207,8 @@ def hit_and_run_step(
 def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     r"""Draw the density pi_v above a zonotope in the plane: the paper's figure 1 (c).
 
-    Over the tile of B it is |det A_B| / det(AA'), so that the block standing on the tile has the
-    probability of B under the projection DPP as its volume (section 3.3 of the paper).
+    Over the tile of B it is ``|det A_B| / det(AA')``, so that the volume of the block standing on
+    the tile is the probability of B under the projection DPP.
 
     Parameters
     ----------
@@ -185,6 +216,21 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
         With r = 2.
     ax : Axes3D, optional
         Where to draw: axes made with ``projection="3d"``.
+
+    Returns
+    -------
+    Axes3D
+        The axes that were drawn on.
+
+    See Also
+    --------
+    tiling : The tiles seen from above.
+    zonodpp.ProjectionDPP : The law whose probabilities are the volumes of the blocks.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, figure 1 (c) and section 3.3.
 
     Examples
     --------

@@ -48,6 +48,7 @@ def spanning_tree(
     Returns
     -------
     Axes
+        The axes that were drawn on.
 
     See Also
     --------
@@ -100,6 +101,7 @@ def edge_marginals(
     Returns
     -------
     Axes
+        The axes that were drawn on.
 
     See Also
     --------

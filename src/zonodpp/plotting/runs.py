@@ -32,6 +32,7 @@ def trace(
     Parameters
     ----------
     samples : Samples
+        One or more chains.
     S : array_like of int, optional
         A set of items.
     ax : Axes, optional
@@ -41,6 +42,16 @@ def trace(
     kind : {"mean", "values"}
         All running means over each other, with the exact value where it is known; or the values
         of each chain in a lane of its own, long chains as means of consecutive draws.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    See Also
+    --------
+    rank : A comparison of chains that shows small differences.
+    zonodpp.Samples.trace : The numbers behind the picture.
 
     Examples
     --------
@@ -103,6 +114,26 @@ def rank(
     bins : int, default 20
         Of each histogram.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    Raises
+    ------
+    ValueError
+        When there is only one chain.
+
+    See Also
+    --------
+    trace : The chains against iterations.
+    zonodpp.Samples.rhat : One number for the agreement of chains.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Buerkner, "Rank-normalization, folding,
+    and localization: an improved R-hat", Bayesian Analysis 16 (2021).
+
     Examples
     --------
     >>> from zonodpp import ProjectionDPP, sample
@@ -133,10 +164,26 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
     Parameters
     ----------
     samples : Samples
+        One or more chains.
     ax : Axes, optional
         Where to draw.
     exact : (n,) array_like, optional
         P(i in B), where the target does not know it.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    Raises
+    ------
+    ValueError
+        When the exact probabilities are not known and ``exact`` is not given.
+
+    See Also
+    --------
+    edge_marginals : Probabilities of edges, drawn in their graph.
+    zonodpp.Samples.marginals : The shares of draws.
 
     Examples
     --------

@@ -61,7 +61,12 @@ class Draws:
         return np.asarray((self.subsets >= 0).sum(axis=2))
 
     def labelled(self) -> list[list[list[Any]]]:
-        """Draws as labels of the target's items: ``[chain][draw]`` is a list of labels.
+        """Return the draws as labels of the target's items.
+
+        Returns
+        -------
+        list of lists of lists
+            ``[chain][draw]`` is the list of labels of one draw.
 
         Examples
         --------
@@ -81,6 +86,23 @@ class Draws:
     def to_networkx(self, chain: int = 0, draw: int = 0) -> Graph:
         """Return one draw as a networkx tree, for targets made from a graph.
 
+        Parameters
+        ----------
+        chain : int, default 0
+            The number of the chain.
+        draw : int, default 0
+            The number of the draw in its chain.
+
+        Returns
+        -------
+        networkx.Graph
+            All nodes, and the drawn edges with their weights.
+
+        Raises
+        ------
+        ValueError
+            When the target was not made from a graph.
+
         Examples
         --------
         >>> import networkx as nx
@@ -99,7 +121,17 @@ class Draws:
             )
 
     def contains(self, S: ItemsLike) -> Booleans:
-        """Tell for each draw whether it holds all items of S, (chains, draws).
+        """Tell for each draw whether it holds all items of S.
+
+        Parameters
+        ----------
+        S : array_like of int
+            One set of items, by number or label.
+
+        Returns
+        -------
+        (chains, draws) array of bool
+            True where all items of S were drawn.
 
         Examples
         --------
@@ -117,7 +149,17 @@ class Draws:
         return inside
 
     def inclusion(self, S: ItemsLike) -> float:
-        """Share of draws that hold all items of S, an estimate of P(S in B).
+        """Return the share of draws that hold all items of S.
+
+        Parameters
+        ----------
+        S : array_like of int
+            One set of items, by number or label.
+
+        Returns
+        -------
+        float
+            An estimate of P(S in B).
 
         Examples
         --------
@@ -131,7 +173,12 @@ class Draws:
         return float(self.contains(S).mean())
 
     def marginals(self) -> Floats:
-        """Share of draws that hold each item, (n,).
+        """Return the share of draws that hold each item.
+
+        Returns
+        -------
+        (n,) array
+            Estimates of P(i in B).
 
         Examples
         --------
@@ -145,7 +192,14 @@ class Draws:
         return np.asarray(np.bincount(items, minlength=self.target.n) / self.sizes.size)
 
     def unique(self) -> tuple[Subsets, Integers]:
-        """Distinct subsets and how often each was drawn, the most frequent first.
+        """Return the distinct subsets and how often each was drawn.
+
+        Returns
+        -------
+        subsets : (m, r) array of int
+            The most frequent first.
+        counts : (m,) array of int
+            How often each was drawn.
 
         Examples
         --------
@@ -166,6 +220,16 @@ class Draws:
 
     def best(self) -> Subsets:
         """Return the subset of highest probability among those drawn.
+
+        Returns
+        -------
+        (r,) array of int
+            Items, ascending.
+
+        Raises
+        ------
+        ValueError
+            When the draws were thinned.
 
         Examples
         --------

@@ -27,7 +27,7 @@ _LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes witho
 
 
 class Samples(Draws):
-    """Draws of one or more chains.
+    """Draws of one or more chains, as `sample` returns them.
 
     ``len(samples)``, ``samples[k]``, ``samples[:10]`` and ``for draw in samples`` go through the
     draws of all chains, one chain after the other, as arrays of item indices.
@@ -45,6 +45,14 @@ class Samples(Draws):
         draw (exchange).
     stats : dict of str to (chains,) array
         What was counted along the way, and the seconds each chain took.
+    whole : bool
+        False after `thinned`: such draws no longer follow the law of the target.
+
+    See Also
+    --------
+    sample : The function that makes it.
+    zonodpp.diagnostics : Convergence of chains and errors of estimates.
+    zonodpp.plotting : Pictures of chains.
 
     Examples
     --------
@@ -115,7 +123,24 @@ class Samples(Draws):
         return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
 
     def trace(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> Floats:
-        """Presence of S in each draw, or of the tracked set of this number, (chains, draws).
+        """Return the presence of S, or of a tracked set, in each draw.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        (chains, draws) array
+            Presence, 0 or 1; for a tracked set it may be an average, as `tracked` says.
+
+        Raises
+        ------
+        TypeError
+            When both S and ``tracked`` are given, or none of the two.
 
         Examples
         --------
@@ -136,7 +161,21 @@ class Samples(Draws):
         return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
 
     def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Effective number of independent draws (bulk ESS) in `trace`; NaN if that is constant.
+        """Return the effective number of independent draws (bulk ESS) in `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant: it then says nothing about the error.
 
         Examples
         --------
@@ -148,7 +187,21 @@ class Samples(Draws):
         return from_arviz("ess", self.trace(S, tracked=tracked))
 
     def rhat(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Rank-normalised split R-hat of `trace`, near 1 if chains agree; NaN if it is constant.
+        """Return the rank-normalised split R-hat of `trace`, near 1 if chains agree.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
 
         Examples
         --------
@@ -160,7 +213,21 @@ class Samples(Draws):
         return from_arviz("rhat", self.trace(S, tracked=tracked))
 
     def mcse(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Monte Carlo standard error of the mean of `trace`; NaN if that is constant.
+        """Return the Monte Carlo standard error of the mean of `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
 
         Examples
         --------
@@ -174,8 +241,29 @@ class Samples(Draws):
     def thinned(self, expected_size: float, *, rng: SeedLike = None) -> Samples:
         """Keep each item of each draw independently, so that draws have this size on average.
 
-        Independent thinning of a DPP is a DPP, with a fraction of its kernel K (the paper's
-        section 2.3). Rows are filled up with -1; `sizes` has the number of items.
+        Independent thinning of a DPP is a DPP, whose kernel is a fraction of K.
+
+        Parameters
+        ----------
+        expected_size : float
+            The mean number of items that are kept, at most that of the draws.
+        rng : seed or Generator, optional
+            For the choice of items.
+
+        Returns
+        -------
+        Samples
+            Rows are filled up with -1; `sizes` has the numbers of items.
+
+        Raises
+        ------
+        ValueError
+            When these draws were thinned before, or are smaller than ``expected_size``.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, section 2.3.
 
         Examples
         --------
@@ -203,6 +291,16 @@ class Samples(Draws):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write draws, stats and the whole target to exactly this path (npz, no pickle).
 
+        Parameters
+        ----------
+        path : path
+            The file to write. No suffix is added.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written. The draws are still in memory then.
+
         Examples
         --------
         >>> import os, tempfile
@@ -223,7 +321,22 @@ class Samples(Draws):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Samples:
-        """Read what `save` wrote; a damaged or foreign file is refused.
+        """Read draws from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            A file that `save` wrote.
+
+        Returns
+        -------
+        Samples
+            The draws and their target, as they were saved.
+
+        Raises
+        ------
+        ValueError
+            When the file is damaged, or is not one that `save` wrote.
 
         Examples
         --------
@@ -246,6 +359,7 @@ class Samples(Draws):
         Returns
         -------
         pandas.DataFrame
+            Its index has the levels ``chain`` and ``draw``.
 
         Examples
         --------
@@ -273,6 +387,21 @@ class Samples(Draws):
 
         Group ``posterior`` holds ``items``, the 0/1 indicators (chain, draw, item) of these or of
         all items, and ``sets``, what was tracked (chain, draw, set); ``sample_stats`` has `stats`.
+
+        Parameters
+        ----------
+        items : array_like of int, optional
+            The items whose indicators are made. None: all items.
+
+        Returns
+        -------
+        xarray.DataTree
+            With the groups ``posterior`` and ``sample_stats``.
+
+        Raises
+        ------
+        ValueError
+            When the indicators of all items would take more than 4 GiB.
 
         Examples
         --------
