@@ -173,7 +173,8 @@ class Target:
         size = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), size)
         step = max(1, 2**21 // max(1, size * min(self.r, MOST_FEATURES)))
-        parts = [compute(flat[k : k + step]) for k in range(0, len(flat), step)]
+        with one_thread(size * self.r**2):  # of determinants, one after another
+            parts = [compute(flat[k : k + step]) for k in range(0, len(flat), step)]
         return np.concatenate([np.zeros(0), *parts]).reshape(sets.shape[:-1])[()]
 
     def _draws(self, B: ItemsLike) -> Integers:
