@@ -143,9 +143,9 @@ def growth(path: Path, n: int) -> Row:
 
 
 def block_of(number: int, rows: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Make a block of Gaussian rows."""
+    """Make a block of uniform rows, which takes less time than Gaussian ones."""
     rng = np.random.default_rng([SEED, number])
-    return rng.standard_normal((rows, FEATURES), np.float32)
+    return rng.random((rows, FEATURES), np.float32)
 
 
 def cluster(quick: bool) -> Row:
