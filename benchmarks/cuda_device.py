@@ -3,7 +3,8 @@
     python benchmarks/cuda_device.py --out cuda.json [--smoke] [--parts law exact walks k10]
 
 Laws: every kernel against full enumeration by chi-square, with a broken twin that the same check
-has to reject. Speeds: draws and steps per second, beside the same work on all processors.
+has to reject. Speeds: draws and steps per second, beside the same work on all processors, with a
+process for each of them: 16 threads of one process were slower than 16 processes.
 Every row is written when it is known, beside what the file holds. A part that fails says why.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
 import subprocess
@@ -18,6 +20,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
@@ -28,11 +31,12 @@ from numba import cuda
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import exchange
 from zonodpp.cuda.chains import prepare_on_device
 from zonodpp.cuda.devices import to_device
+from zonodpp.cuda.entering import Blocks
 from zonodpp.cuda.exact import layout_for
 from zonodpp.cuda.groups import Layout
+from zonodpp.cuda.warps import WARP
 
 SEED = 20170411
 THRESHOLD = 1e-4
@@ -148,6 +152,11 @@ def in_groups(engine: Any) -> None:
     engine.lay_out(GROUPS)
 
 
+def in_warps(engine: Any) -> None:
+    """Let warps compute products together, two of them without a chain, in global memory."""
+    engine.lay_out(Blocks(WARP, 2, 4 * WARP, False))
+
+
 # Broken twins: every proposal accepted, the wrong power, no density.
 
 
@@ -160,12 +169,11 @@ def accept_all_in_groups(engine: Any) -> None:
 
 
 def wrong_power(engine: Any) -> None:
-    rule = ("heat-bath", "metropolis", "barker").index(engine.sampler.rule)
-    engine.kernel = exchange.exchange_kernel(rule, 1.0, *engine.layout)
+    engine.lay_out(power=1.0)
 
 
 def no_density(engine: Any) -> None:
-    engine.lay_out(engine.items.lanes, exponent=0.0)
+    engine.lay_out(exponent=0.0)
 
 
 def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
@@ -184,6 +192,7 @@ def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
         "exact, groups, DPP": (dpp, Exact(), alone, in_groups, accept_all_in_groups),
         "exact, groups, k-DPP": (k_dpp, Exact(), alone, in_groups, accept_all_in_groups),
         "exchange, heat-bath": (target, Exchange(), (*many, 16, 100), None, wrong_power),
+        "exchange, together": (target, Exchange(), (*many, 16, 100), in_warps, wrong_power),
         "exchange, barker": (target, Exchange("barker"), (*many, 150, 2000), None, wrong_power),
         "exchange, metropolis": (
             target,
@@ -197,24 +206,30 @@ def law_cases(total: int) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def laws(total: int, only: str = "") -> Iterator[dict[str, Any]]:
-    for name, (target, method, shape, change, broken) in law_cases(total).items():
-        if only not in name:
-            continue
-        begun = time.perf_counter()
-        row: dict[str, Any] = {"what": name}
-        try:
-            law = law_of(target)
-            subsets = draws_of(target, method, shape, change)
-            row |= {"draws": int(subsets.shape[0] * subsets.shape[1]), "p": p_value(subsets, law)}
-            row["broken p"] = p_value(draws_of(target, method, shape, broken), law)
-            row["met"] = row["p"] > THRESHOLD > row["broken p"]
-        except Exception as error:
-            traceback.print_exc()
-            row["error"] = f"{type(error).__name__}: {error}"[:500]
-        row["seconds"] = round(time.perf_counter() - begun, 2)
-        print(row, flush=True)
-        yield row
+def law_row(total: int, name: str) -> dict[str, Any]:
+    """Check one kernel and its broken twin."""
+    target, method, shape, change, broken = law_cases(total)[name]
+    begun = time.perf_counter()
+    row: dict[str, Any] = {"what": name}
+    try:
+        law = law_of(target)
+        subsets = draws_of(target, method, shape, change)
+        row |= {"draws": int(subsets.shape[0] * subsets.shape[1]), "p": p_value(subsets, law)}
+        row["broken p"] = p_value(draws_of(target, method, shape, broken), law)
+        row["met"] = row["p"] > THRESHOLD > row["broken p"]
+    except Exception as error:
+        traceback.print_exc()
+        row["error"] = f"{type(error).__name__}: {error}"[:500]
+    row["seconds"] = round(time.perf_counter() - begun, 2)
+    print(row, flush=True)
+    return row
+
+
+def laws(total: int, only: str) -> Iterator[dict[str, Any]]:
+    """Check all kernels, a process each, since most of the time is that of the compiler."""
+    names = [name for name in law_cases(total) if only in name]
+    with ProcessPoolExecutor(len(names), multiprocessing.get_context("spawn")) as processes:
+        yield from processes.map(partial(law_row, total), names)
 
 
 # Speeds
@@ -232,6 +247,54 @@ def repeated(work: Any, repeats: int = 3) -> float:
     """Return the median seconds, after one call that warms up."""
     work()
     return float(np.median([timed(work) for _ in range(repeats)]))
+
+
+class Host:
+    """All processors of the host, with a process for each that works alone."""
+
+    def __init__(self) -> None:
+        self.cores = os.cpu_count() or 1
+        os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+        spawn = multiprocessing.get_context("spawn")
+        self.processes = spawn.Pool(self.cores, host_start, (spawn.Barrier(self.cores),))
+
+    def rate(self, make: Any, method: Any, seconds: float) -> float:
+        """Return draws of the exact method, or steps, per second of all processes together."""
+        work = [(make, method, seconds, SEED + core) for core in range(self.cores)]
+        return float(sum(self.processes.starmap(host_rate, work, 1)))
+
+
+def host_start(barrier: Any) -> None:
+    global together
+    together = barrier
+
+
+def host_rate(make: Any, method: Any, seconds: float, seed: int) -> float:
+    """Return the rate of this process, measured while all others work, too."""
+    sampler = method.prepare(make(), None)
+    rng = np.random.default_rng(seed)
+    state = sampler.start(rng, None)
+
+    def spend(count: int) -> float:
+        draws, thin = (count, 1) if sampler.independent else (1, count)
+        subsets, tracked = np.zeros((draws, sampler.width), np.int32), np.zeros((draws, 0))
+        begun = time.perf_counter()
+        sampler.advance(state, rng, subsets, tracked, thin)
+        return time.perf_counter() - begun
+
+    count = 8
+    spend(count)  # loads compiled code
+    spent = spend(count)
+    while spent < seconds / 4:
+        count *= 2
+        spent = spend(count)
+    count = max(1, int(count * seconds / spent))
+    together.wait()
+    return count / spend(count)
+
+
+def random_rows(n: int, r: int) -> ProjectionDPP:
+    return ProjectionDPP.from_features(np.random.default_rng(SEED).normal(size=(n, r)))
 
 
 def marginal_errors(subsets: np.ndarray, target: ProjectionDPP) -> float:
@@ -274,13 +337,12 @@ def layout_name(layout: Layout) -> str:
 
 
 def exact_speeds(
-    n: int, sizes: tuple[int, ...], seconds: float, host: bool, layouts: bool
+    n: int, sizes: tuple[int, ...], seconds: float, host: Host | None, layouts: bool
 ) -> Iterator[dict[str, Any]]:
     for r in sizes:
         row: dict[str, Any] = {"what": f"exact, r = {r}, n = {n:,}"}
         try:
-            X = np.random.default_rng(SEED).normal(size=(n, r))
-            target = ProjectionDPP.from_features(X)
+            target = random_rows(n, r)
             run = prepare_on_device(Exact(), target, None, 1, False)
             engine: Any = run.engine
             rng = np.random.default_rng(SEED)
@@ -309,12 +371,8 @@ def exact_speeds(
             call = partial(sample, target, count, rng=SEED, device="cuda", progress=False)
             row["draws/s by sample()"] = count / repeated(call, 1)
             if host:
-                cores = os.cpu_count() or 1
-                sample(target, 10, rng=0)
-                count = int(np.clip(2_000_000 * 100 / r**2.2 * seconds / 2, 200, 2_000_000))
-                begun = time.perf_counter()
-                sample(target, count, chains=cores, workers=cores, rng=SEED)
-                row["host draws/s"] = count * cores / (time.perf_counter() - begun)
+                sample(target, 10, rng=0)  # compiles for all processes
+                row["host draws/s"] = host.rate(partial(random_rows, n, r), Exact(), seconds)
                 row["ratio"] = row["draws/s on the device"] / row["host draws/s"]
         except Exception as error:
             traceback.print_exc()
@@ -334,13 +392,16 @@ def complete_graph(nodes: int) -> ProjectionDPP:
     return ProjectionDPP(A, weights=np.random.default_rng(SEED).random(len(edges)) ** 2)
 
 
-def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> Iterator[dict[str, Any]]:
-    rng = np.random.default_rng(SEED)
-    targets = {
-        "K10": complete_graph(10),
-        "11 x 64": ProjectionDPP(rng.normal(size=(11, 64))),
-        "50 x 500": ProjectionDPP(rng.normal(size=(50, 500))),
-    }
+def walk_target(name: str) -> ProjectionDPP:
+    if name == "K10":
+        return complete_graph(10)
+    r, n = map(int, name.split(" x "))
+    return ProjectionDPP(np.random.default_rng(SEED).normal(size=(r, n)))
+
+
+def walk_speeds(
+    chains: int, seconds: float, host: Host | None, names: list[str]
+) -> Iterator[dict[str, Any]]:
     methods = {
         "heat-bath": Exchange(),
         "barker": Exchange("barker"),
@@ -348,13 +409,14 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> Iterator
         "paper": HitAndRun(preset="paper"),
     }
     for method_name, method in methods.items():
-        for name, target in targets.items():
-            if f"{method_name}:{name}" not in names and names:
+        for name in ("K10", "11 x 64", "50 x 500"):
+            if names and f"{method_name}:{name}" not in names:
                 continue
             if method_name == "paper" and name == "50 x 500":
                 continue  # whole chords of thousands of tiles: work for long steps
             row: dict[str, Any] = {"what": f"{method_name}, {name}, {chains:,} chains"}
             try:
+                target = walk_target(name)
                 run = prepare_on_device(method, target, None, chains, False)
                 engine: Any = run.engine
                 begun = time.perf_counter()
@@ -384,26 +446,14 @@ def walk_speeds(chains: int, seconds: float, host: bool, names: Any) -> Iterator
                 counts = held["counts"].copy_to_host().sum(axis=0).tolist()
                 row["counts"] = dict(zip(run.counters, counts, strict=True))
                 if host:
-                    row |= host_steps(target, method, seconds)
+                    sample(target, 2, method=method, rng=0)  # compiles for all processes
+                    row["host steps/s"] = host.rate(partial(walk_target, name), method, seconds)
                     row["ratio"] = row["steps/s"] / row["host steps/s"]
             except Exception as error:
                 traceback.print_exc()
                 row["error"] = f"{type(error).__name__}: {error}"[:500]
             print(row, flush=True)
             yield row
-
-
-def host_steps(target: Any, method: Any, seconds: float) -> dict[str, float]:
-    """Return the steps per second of all processors, one chain each."""
-    cores = os.cpu_count() or 1
-    sample(target, 2, method=method, rng=0)
-    thin, spent = 8, 0.0
-    while spent < seconds / 2:
-        thin *= 4
-        begun = time.perf_counter()
-        made = sample(target, 1, thin=thin, chains=cores, workers=cores, method=method, rng=SEED)
-        spent = time.perf_counter() - begun
-    return {"host steps/s": float(made.stats["steps"].sum()) / spent}
 
 
 def k10(chains: int, draws: int) -> Iterator[dict[str, Any]]:
@@ -453,7 +503,8 @@ def main() -> None:
         with open(given.out, "w") as file:
             json.dump(result, file, indent=1)
 
-    host = not given.no_host
+    timed_parts = {"exact", "walks"} & set(given.parts)
+    host = Host() if timed_parts and not given.no_host else None
     seconds, total = (0.1, 200_000) if given.smoke else (SECONDS, given.draws)
     sizes = tuple(given.sizes)
     parts = {

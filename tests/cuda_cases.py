@@ -19,13 +19,23 @@ from benchmarks.cuda_device import (
     wrong_power,
 )
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import devices, engines, philox
+from zonodpp.cuda import devices, entering, philox, warps
 from zonodpp.cuda.compile import kernel
 
 THRESHOLD = 1e-4
 TARGET = ProjectionDPP(
     [[1.0, 0.95, 0.1, 0.0, 1.0], [0.0, 0.2, 1.0, 0.9, -0.2]], weights=[1, 1, 2, 1, 0.5]
 )
+
+
+def in_warps(engine):
+    """Give a warp to each chain, and let warps compute products together."""
+    engine.lay_out(entering.Blocks(warps.WARP, 2, 2 * warps.WARP, True))
+
+
+def in_global_memory(engine):
+    """The same, with products in the device's memory."""
+    engine.lay_out(entering.Blocks(warps.WARP, 2, 2 * warps.WARP, False))
 
 
 def law(target, method, shape, change, broken):
@@ -60,6 +70,16 @@ def known_numbers():
         assert [f"{word:08x}" for word in found.tolist()] == expected.split()
 
 
+def blocks():
+    """Blocks of exchange walks fit into shared memory, or leave products out of it."""
+    for r, n, limit in ((9, 45, 50_000), (40, 60, 30_000), (50, 500, 230_000), (90, 9000, 99_000)):
+        for rule in range(3):
+            found = entering.blocks_for(rule, r, n, limit)
+            fits = 8 * found.chains * found.size(r, n) <= limit
+            assert fits or (found.chains == 1 and not found.products_shared)
+            assert found.chains * found.lanes == found.threads or found.lanes == warps.WARP
+
+
 def exact():
     """Draws from a projection DPP, with proposals in one thread and in groups of threads."""
     law(TARGET, Exact(), (150, 2, 1, 0), None, accept_all)
@@ -78,8 +98,9 @@ def mixtures():
 
 
 def exchange_walks():
-    """The three rules."""
+    """The three rules, and warps that compute products together."""
     law(TARGET, Exchange(), (15, 30, 5, 8), None, wrong_power)
+    law(TARGET, Exchange(), (15, 30, 5, 8), in_warps, wrong_power)
     law(TARGET, Exchange("metropolis"), (15, 30, 8, 20), None, wrong_power)
     law(TARGET, Exchange("barker"), (15, 30, 16, 40), None, wrong_power)
 
@@ -95,12 +116,14 @@ def paper_lines():
 
 
 def any_grid():
-    """Draws do not depend on the grid, or on how blocks hold chains and proposals."""
+    """Draws do not depend on the grid, or on where products and proposals are held."""
     methods = (Exact(), Exchange(), HitAndRun(), HitAndRun(preset="paper"))
     shape = (6, 5, 2, 3)
     before = [draws_of(TARGET, method, shape) for method in methods]
     assert np.array_equal(before[0], draws_of(TARGET, Exact(), shape, in_groups))
-    devices.SIMULATED_BLOCKS, engines.BLOCK_THREADS = 5, 2
+    wide = draws_of(TARGET, Exchange(), shape, in_warps)
+    assert np.array_equal(wide, draws_of(TARGET, Exchange(), shape, in_global_memory))
+    devices.SIMULATED_BLOCKS = 5
     for method, draws in zip(methods, before, strict=True):
         assert np.array_equal(draws, draws_of(TARGET, method, shape))
 

@@ -15,17 +15,24 @@ from numba.cuda.simulator import kernel, kernelapi
 from numba.np import numpy_support
 
 from zonodpp.cuda import (
+    batches,
     engines,
+    entering,
     exact,
     exchange,
     groups,
-    lanes,
+    inverses,
     proposals,
+    rows,
+    step_starts,
+    tiles,
     warps,
     zonotope,
 )
 
-OURS = (exact, exchange, groups, lanes, proposals, warps, zonotope)  # the files that hold kernels
+# The files that hold kernels.
+OURS = (exact, batches, groups, proposals, warps)
+OURS += (entering, exchange, inverses, rows, step_starts, tiles, zonotope)
 
 
 class Thread(kernel.BlockThread):
@@ -106,7 +113,5 @@ def shared_array(self, shape, dtype):
 kernel.BlockManager = Block
 kernel.swapped_cuda_module = swapped
 kernelapi.FakeCUDAShared.array = shared_array
-# Blocks of four threads: two chains with two lanes each.
-engines.BLOCK_THREADS = 4
-lanes.lanes_for = lambda r, n: 2
-engines.lanes_for = lambda n: 2
+# Warps of four threads: two chains with two lanes each.
+engines.lanes_for = entering.lanes_for = lambda n: 2

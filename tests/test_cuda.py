@@ -14,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 CASES = (
     "known_numbers",
+    "blocks",
     "exact",
     "mixtures",
     "exchange_walks",

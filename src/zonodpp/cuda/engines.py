@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Subsets
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
-from zonodpp.cuda import exact, exchange, lanes, zonotope
+from zonodpp.cuda import exact, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
+from zonodpp.cuda.entering import Blocks, blocks_for
 from zonodpp.cuda.groups import Layout
 from zonodpp.cuda.half_lines import Geometry, Records, Tiles
 from zonodpp.cuda.inverses import lanes_for, row_length
@@ -30,7 +31,6 @@ from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.start import checked_basis
 
-BLOCK_THREADS = 128  # of a block that holds several chains
 RESERVED = 1024  # bytes of shared memory that every block takes for itself
 
 
@@ -179,7 +179,7 @@ class _BasesEngine:
             return np.ascontiguousarray(np.broadcast_to(init, (len(keys), self.width)), np.int32)
         return random_bases(self.vectors, self.table, to_device(keys), len(keys))
 
-    def blocks(self, chains: int) -> int:
+    def block_count(self, chains: int) -> int:
         """Return the blocks that hold so many chains."""
         return -(-chains // self.chains)
 
@@ -194,45 +194,49 @@ class ExchangeEngine(_BasesEngine):
         masses = columns.lengths[: sampler.n] ** sampler.power
         super().__init__(sampler, columns, masses)
         self.masses = to_device(masses)
-        self.rows = to_device(self.unit)
-        r, n = self.unit.shape
-        self.lanes = lanes.lanes_for(r, n)
-        alone = 8 * exchange.shared_doubles(r, n, self.lanes)
-        whole = alone + 8 * n
-        limit = shared_limit() - RESERVED
-        self.in_shared = whole <= limit
-        self.chains = max(1, BLOCK_THREADS // self.lanes)
-        while self.chains > 1 and self.chains * whole > limit // 2:
-            self.chains //= 2
-        if not self.in_shared:
-            self.chains = 1
-        self.shared = self.chains * (whole if self.in_shared else alone)
+        self.lay_out()
+
+    def lay_out(
+        self,
+        blocks: Blocks | None = None,
+        registers: int = 0,
+        power: float | None = None,
+    ) -> None:
+        """Choose how blocks hold chains, and with how many registers threads work.
+
+        Another ``power`` than that of the sampler is not the law.
+        """
+        r, n, rule = self.width, self.n, RULES.index(self.sampler.rule)
+        self.blocks = blocks or blocks_for(rule, r, n, shared_limit() - RESERVED)
+        self.chains, self.threads = self.blocks.chains, self.blocks.threads
+        self.shared = 8 * self.chains * self.blocks.size(r, n)
         _need_shared(self.shared, f"a chain on bases of {r} items")
-        self.layout = (r, n, self.lanes, self.chains, self.in_shared)
-        self.kernel = exchange.exchange_kernel(
-            RULES.index(sampler.rule), sampler.power, *self.layout
-        )
+        self.rows = self.padded_rows(self.blocks.items(n).total)
+        power = self.sampler.power if power is None else power
+        self.kernel = exchange.exchange_kernel(rule, power, r, n, self.blocks, registers)
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start in the given bases, or in random ones; the first step computes the inverses."""
         for basis in [] if init is None else np.unique(np.atleast_2d(init), axis=0):
             self.sampler._given_basis(basis)
-        chains, r = len(keys), self.width
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((chains, r, r)),
+            "inverses": np.zeros((len(keys), self.width * row_length(self.width))),
         }
 
     def advance(
         self, state: dict[str, Any], first: int, subsets: Any, tracked: Any, thin: int
     ) -> None:
         """Walk ``thin`` steps for each draw."""
-        chains = subsets.shape[1]
-        scratch = cuda.device_array((1 if self.in_shared else chains, self.n))
+        count = self.block_count(subsets.shape[1])
+        room = 1
+        if self.sampler.rule == "heat-bath" and not self.blocks.products_shared:
+            room = count * self.chains * self.blocks.items(self.n).total
+        scratch = cuda.device_array(room)
         launch(
             self.kernel,
-            self.blocks(chains),
-            self.lanes * self.chains,
+            count,
+            self.threads,
             self.shared,
             *(self.rows, self.vectors, self.masses, state["keys"], first, state["bases"]),
             *(state["inverses"], scratch, *self.sets, subsets, tracked, thin),
@@ -257,7 +261,7 @@ class ZonotopeEngine(_BasesEngine):
         n = sampler.tracker.n
         lengths = columns.lengths[:n]
         super().__init__(sampler, columns, lengths / lengths.max())
-        self.lay_out(lanes_for(n))
+        self.lay_out()
         given = np.zeros(0) if sampler.costs is None else sampler.costs
         self.geometry = Geometry(
             self.padded_rows(self.items.total),
@@ -271,12 +275,16 @@ class ZonotopeEngine(_BasesEngine):
         )
         self.scratch: dict[int, tuple[Any, ...]] = {}
 
-    def lay_out(self, lanes: int, registers: int = 0, exponent: float | None = None) -> None:
+    def lay_out(
+        self, lanes: int = 0, registers: int | None = None, exponent: float | None = None
+    ) -> None:
         """Choose how many threads work on a chain, and with how many registers each.
 
         Another ``exponent`` than that of the rule is not the law.
         """
         rule = self.sampler.rule
+        lanes = lanes or lanes_for(self.n)
+        registers = zonotope.registers_for(self.width, lanes) if registers is None else registers
         self.items = share_items(self.n, lanes)
         self.chains = WARP // lanes
         self.shared = 8 * self.chains * tile_size(self.width, lanes)
@@ -313,7 +321,7 @@ class ZonotopeEngine(_BasesEngine):
         records = Records(subsets, tracked, shares, *self.sets, state["counts"])
         launch(
             self.kernel,
-            self.blocks(chains),
+            self.block_count(chains),
             WARP,
             self.shared,
             *(self.geometry, state["keys"], state["ages"], home, picked, records, first, thin),

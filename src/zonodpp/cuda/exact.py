@@ -23,7 +23,8 @@ from typing import Any
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
+from zonodpp.cuda.batches import batch_acceptance, multiplier, reader
+from zonodpp.cuda.compile import Index, inlined, kernel_with
 from zonodpp.cuda.groups import (
     Layout,
     communication,
@@ -60,61 +61,6 @@ def pool_size(r: int, layout: Layout) -> int:
     return max(first, entries * layout.lanes * pitch + pitch * pitch, layout.threads)
 
 
-def reader(mixture: bool) -> Function:
-    """Return the function that reads a coordinate of an item, 0 beyond the r that count."""
-
-    @inlined
-    def read(rows: Floats, item: int, chosen: Integers, begin: int, lane: int, r: int) -> float:
-        if begin >= r - lane:
-            return 0.0
-        if mixture:
-            return rows[Index(item), Index(chosen[Index(begin + lane)])]
-        return rows[Index(item), Index(begin + lane)]
-
-    return read
-
-
-def multiplier(layout: Layout, few: int, used: int, read: Function) -> Function:
-    """Return the function z = N y that computes the first ``used`` entries of z in each thread.
-
-    The proposals y are read from the device's memory, two entries ahead of their use.
-    """
-    lanes, slots = layout.lanes, layout.slots
-    pitch = few * lanes
-    group_get = communication(layout)[2]
-
-    @inlined
-    def multiply(
-        z: Floats,
-        rows: Floats,
-        items: Integers,
-        chosen: Integers,
-        r: int,
-        pool: Floats,
-        base: int,
-        lane: int,
-    ) -> None:
-        y = cuda.local.array(slots, float64)
-        second = cuda.local.array(slots, float64)
-        third = cuda.local.array(slots, float64)
-        for u in range(slots):
-            second[u] = read(rows, items[u], chosen, 0, lane, r)
-            third[u] = read(rows, items[u], chosen, lanes, lane, r)
-        for begin in range(0, r, lanes):
-            for u in range(slots):
-                y[u] = second[u]
-                second[u] = third[u]
-                third[u] = read(rows, items[u], chosen, begin + 2 * lanes, lane, r)
-            for source in range(lanes):
-                at = base + (begin + source) * pitch + lane
-                for u in range(slots):
-                    value = group_get(y[u], source)
-                    for e in range(used):
-                        z[u * few + e] += pool[Index(at + e * lanes)] * value
-
-    return multiply
-
-
 @lru_cache(maxsize=64)
 def exact_kernel(  # noqa: C901
     width: int, mixture: bool, start: bool, layout: Layout
@@ -137,7 +83,7 @@ def exact_kernel(  # noqa: C901
     total_pool = pool_size(width, layout)
     base = total_pool - room * pitch
     least = INSIDE_AT_START if start else INSIDE
-    wait, _, _, block_least = communication(layout)
+    wait = communication(layout)[0]
     long, short = vector_functions(layout, entries), vector_functions(layout, few)
     read = reader(mixture)
     multiply_one = multiplier(layout, few, 1, read)
@@ -146,10 +92,9 @@ def exact_kernel(  # noqa: C901
     clear_short = short.clear
     squares_long, squares_short = long.squares, short.squares
     factors_long, factors_short = long.factors, short.factors
-    lasts_long, lasts_short = long.lasts, short.lasts
     subtract_long, subtract_short = long.subtract, short.subtract
-    store_long, store_short = long.store, short.store
-    length_long = long.length
+    length_long, length_short = long.length, short.length
+    accept_long, accept_short = batch_acceptance(layout, long), batch_acceptance(layout, short)
 
     @inlined
     def load(x: Floats, rows: Floats, items: Integers, chosen: Integers, r: int, lane: int) -> None:
@@ -170,21 +115,6 @@ def exact_kernel(  # noqa: C901
     def write_row(x: Floats, u: int, pool: Floats, row: int, lane: int) -> None:
         for k in range(entries):
             pool[Index(base + (k * lanes + lane) * pitch + row)] = x[u * entries + k]
-
-    @inlined
-    def first_accepted(
-        group: int, tested: int, level: Floats, left: Floats, won: Integers, found: Integers
-    ) -> int:
-        """Return the first proposal after ``tested`` that is accepted, or how many there are."""
-        mine = vectors
-        for back in range(slots):
-            u = slots - 1 - back
-            if group * slots + u > tested and level[u] < left[u]:
-                mine = group * slots + u
-        first = block_least(mine, vectors, found)
-        for u in range(slots):
-            won[u] = 1 if group * slots + u == first else 0
-        return first
 
     @kernel_with(layout.registers)
     def draw_subsets(  # noqa: C901
@@ -243,7 +173,6 @@ def exact_kernel(  # noqa: C901
                     pending[u] = proposals[Index(group * slots + u)]
                     chance = levels[Index(group * slots + u)]
                     level[u] = least if start else max(chance, least)
-                tested = -1
                 begun = m
                 if not stored:
                     load(x, rows, pending, chosen, r, lane)
@@ -257,24 +186,10 @@ def exact_kernel(  # noqa: C901
                         subtract_long(x, factor, pool, at, q, lane)
                         at += length_long(q)
                     squares_long(x, m, lane, left)
-                    while m > 0:
-                        first = first_accepted(group, tested, level, left, won, found)
-                        if first == vectors:
-                            break
-                        beta = store_long(x, won, m, lane, pool, at)
-                        if beta > 0.0:
-                            betas[Index(r - m)] = beta
-                            items[Index(r - m)] = proposals[Index(first)]
-                        wait()
-                        factors_long(x, pool, at, m, betas[Index(r - m)], lane, factor)
-                        lasts_long(x, m, last)
-                        for u in range(slots):
-                            dropped = last[u] - factor[u] * pool[Index(at + m - 1)]
-                            left[u] -= dropped * dropped
-                        subtract_long(x, factor, pool, at, m, lane)
-                        at += length_long(m)
-                        tested = first
-                        m -= 1
+                    m, tested, at = accept_long(
+                        *(x, m, r, r, at, group, lane, level, left, won, factor, last),
+                        *(pool, betas, items, proposals, found),
+                    )
                 else:
                     if mixture:
                         load(x, rows, pending, chosen, r, lane)
@@ -288,24 +203,10 @@ def exact_kernel(  # noqa: C901
                         multiply_one(z, rows, pending, chosen, r, pool, base, lane)
                     squares_short(z, m, lane, left)
                     at = 0
-                    while m > 0:
-                        first = first_accepted(group, tested, level, left, won, found)
-                        if first == vectors:
-                            break
-                        beta = store_short(z, won, m, lane, pool, at)
-                        if beta > 0.0:
-                            betas[Index(begun - m)] = beta
-                            items[Index(r - m)] = proposals[Index(first)]
-                        wait()
-                        factors_short(z, pool, at, m, betas[Index(begun - m)], lane, factor)
-                        lasts_short(z, m, last)
-                        for u in range(slots):
-                            dropped = last[u] - factor[u] * pool[Index(at + m - 1)]
-                            left[u] -= dropped * dropped
-                        subtract_short(z, factor, pool, at, m, lane)
-                        at += pitch
-                        tested = first
-                        m -= 1
+                    m, tested, at = accept_short(
+                        *(z, m, r, begun, at, group, lane, level, left, won, factor, last),
+                        *(pool, betas, items, proposals, found),
+                    )
                 proposed += vectors
                 count += vectors if m > 0 else tested + 1
                 if m == 0:
@@ -341,7 +242,7 @@ def exact_kernel(  # noqa: C901
                         for q in range(begun, m, -1):
                             factors_short(z, pool, at, q, betas[Index(begun - q)], lane, factor)
                             subtract_short(z, factor, pool, at, q, lane)
-                            at += pitch
+                            at += length_short(q)
                         for u in range(slots):
                             column = begin + u * groups + group
                             for e in range(few):

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from numba import config, cuda, float64, int32
+from numba import cuda, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, device, inlined
+from zonodpp.cuda.warps import ALL, SIMULATED, WARP, block_barrier, group_functions
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
-WARP = 4 if SIMULATED else 32  # threads that run in step; the simulator takes any number
-ALL = 0xFFFFFFFF
 LEAST = 1e-300  # no squared length of an accepted vector is smaller
 GUARD = 4  # entries of a vector that are guarded by one test
 
@@ -62,30 +60,10 @@ class Layout:
 def communication(layout: Layout) -> tuple[Function, ...]:
     """Return the functions wait, group_sum, group_get and block_least for a layout.
 
-    Threads of a warp speak by shuffles, which the simulator does not have: there they speak by
-    shared memory. All threads of a block call these functions together.
+    All threads of a block call these functions together.
     """
-    lanes, warps, threads = layout.lanes, layout.warps, layout.threads
-
-    @inlined
-    def wait() -> None:
-        if warps == 1:
-            cuda.syncwarp()
-        else:
-            cuda.syncthreads()
-
-    @inlined
-    def group_sum(value: float) -> float:
-        step = lanes // 2
-        while step > 0:
-            value += cuda.shfl_xor_sync(ALL, value, step)
-            step //= 2
-        return value
-
-    @inlined
-    def group_get(value: float, source: int) -> float:
-        """Return the value that thread ``source`` of the group has."""
-        return cuda.shfl_sync(ALL, value, (cuda.laneid & ~(lanes - 1)) + source)
+    warps, threads = layout.warps, layout.threads
+    group = group_functions(layout.lanes, threads)
 
     @inlined
     def block_least(value: int, none: int, found: Integers) -> int:
@@ -100,46 +78,17 @@ def communication(layout: Layout) -> tuple[Function, ...]:
                 least = min(least, found[warp])
         return least
 
-    if not SIMULATED:
-        return wait, group_sum, group_get, block_least
-
-    @device
-    def simulated_wait() -> None:
-        cuda.syncthreads()
-
-    @device
-    def simulated_sum(value: float) -> float:
-        board = cuda.shared.array(threads, float64)
-        first = cuda.threadIdx.x // lanes * lanes
-        board[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        total = 0.0
-        for t in range(first, first + lanes):
-            total += board[t]
-        cuda.syncthreads()
-        return total
-
-    @device
-    def simulated_get(value: float, source: int) -> float:
-        board = cuda.shared.array(threads, float64)
-        board[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        got = board[cuda.threadIdx.x // lanes * lanes + source]
-        cuda.syncthreads()
-        return float(got)
-
     @device
     def simulated_least(value: int, none: int, found: Integers) -> int:
         board = cuda.shared.array(threads, int32)
         board[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        least = none
-        for t in range(threads):
-            least = min(least, board[t])
+        least = min(board[:threads].tolist())
         cuda.syncthreads()
         return least
 
-    return simulated_wait, simulated_sum, simulated_get, simulated_least
+    least = simulated_least if SIMULATED else block_least
+    return block_barrier(threads), group.sum, group.get, least
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def half_walk(  # noqa: C901 - of all together
 ) -> Function:
     """Compile the walk over the tiles of one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
-    wait, _, _, _, any_thread = group_functions(lanes)
+    wait, _, _, _, any_thread, _ = group_functions(lanes)
     basis = 2 * (inverse_size(r) - r)
     u = inverse_size(r)
     v, reach = u + r, u + 2 * r

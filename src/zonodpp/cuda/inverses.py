@@ -12,6 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from numba import cuda, float64
+
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.warps import WARP, group_functions
@@ -20,6 +22,7 @@ ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding e
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 DRIFT = 1e-9  # an error of T E_B = 1 that is counted as drift
 BANKS = 16  # of shared memory, each as wide as a double
+CHUNK = 5  # numbers that a thread reads before it uses them
 
 
 def lanes_for(n: int) -> int:
@@ -54,6 +57,23 @@ def turns(count: int, lanes: int) -> int:
     return -(-count // lanes)
 
 
+def dot_product(r: int) -> Function:
+    """Compile the product of two vectors in shared memory, which begin at two places."""
+    whole = r - r % CHUNK
+
+    @inlined
+    def dot(memory: Floats, one: int, other: int) -> float:
+        total = 0.0
+        for begin in range(0, whole, CHUNK):
+            for e in range(CHUNK):
+                total += memory[Index(one + begin + e)] * memory[Index(other + begin + e)]
+        for i in range(whole, r):
+            total += memory[Index(one + i)] * memory[Index(other + i)]
+        return total
+
+    return dot
+
+
 class InverseFunctions(NamedTuple):
     """What walks do with T; all threads of a warp call these functions together."""
 
@@ -65,15 +85,18 @@ class InverseFunctions(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def inverse_functions(r: int, lanes: int) -> InverseFunctions:  # noqa: C901 - of all together
-    """Compile the functions for bases of r items."""
+def inverse_functions(  # noqa: C901 - of all together
+    r: int, lanes: int, threads: int = WARP
+) -> InverseFunctions:
+    """Compile the functions for bases of r items, in blocks of so many threads."""
     pitch = row_length(r)
     column = r * pitch
     vector = column + r
     basis = 2 * (vector + r)
     order = basis + r
     own, entries = turns(r, lanes), turns(r * pitch, lanes)
-    wait, group_sum, _, least, _ = group_functions(lanes)
+    wait, group_sum, _, least, *_ = group_functions(lanes, threads)
+    dot, whole_chunks = dot_product(r), r - r % CHUNK
 
     @inlined
     def load(
@@ -126,21 +149,25 @@ def inverse_functions(r: int, lanes: int) -> InverseFunctions:  # noqa: C901 - o
         for turn in range(own):
             k = turn * lanes + lane
             if k < r:
-                total = 0.0
-                for i in range(r):
-                    total += memory[Index(at + k * pitch + i)] * memory[Index(at + vector + i)]
-                memory[Index(at + column + k)] = total
+                memory[Index(at + column + k)] = dot(memory, at + k * pitch, at + vector)
         wait()
 
     @inlined
     def replace(memory: Floats, at: int, place: int, lane: int) -> None:
         """Let the item of the column take a place; every lane updates its own columns of T."""
+        numbers = cuda.local.array(CHUNK, float64)
         inverse = 1.0 / memory[Index(at + column + place)]
         for turn in range(own):
             i = turn * lanes + lane
             if i < r:
                 entering = memory[Index(at + place * pitch + i)] * inverse
-                for k in range(r):
+                for begin in range(0, whole_chunks, CHUNK):
+                    for e in range(CHUNK):
+                        number = memory[Index(at + (begin + e) * pitch + i)]
+                        numbers[e] = number - memory[Index(at + column + begin + e)] * entering
+                    for e in range(CHUNK):
+                        memory[Index(at + (begin + e) * pitch + i)] = numbers[e]
+                for k in range(whole_chunks, r):
                     memory[Index(at + k * pitch + i)] -= memory[Index(at + column + k)] * entering
                 memory[Index(at + place * pitch + i)] = entering
 

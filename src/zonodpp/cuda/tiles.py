@@ -10,10 +10,18 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import cuda, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
-from zonodpp.cuda.inverses import inverse_functions, inverse_size, row_length, spread, turns
+from zonodpp.cuda.inverses import (
+    dot_product,
+    inverse_functions,
+    inverse_size,
+    row_length,
+    spread,
+    turns,
+)
 from zonodpp.cuda.rows import Items, row_product
 from zonodpp.cuda.warps import group_functions
 from zonodpp.tiles.pivots import LARGE, PIVOT
@@ -45,9 +53,9 @@ def tile_functions(r: int, items: Items) -> TileFunctions:  # noqa: C901 - of al
     basis = 2 * (column + 2 * r)
     u = inverse_size(r)
     v, reach, d = u + r, u + 2 * r, u + 3 * r
-    wait, _, _, least, _ = group_functions(lanes)
+    wait, _, _, least, *_ = group_functions(lanes)
     inverse = inverse_functions(r, lanes)
-    times, replace = inverse.times, inverse.replace
+    times, replace, dot = inverse.times, inverse.replace, dot_product(r)
     multiply = row_product(r, items)
 
     @inlined
@@ -56,10 +64,7 @@ def tile_functions(r: int, items: Items) -> TileFunctions:  # noqa: C901 - of al
         for turn in range(own):
             p = turn * lanes + lane
             if p < r:
-                total = 0.0
-                for i in range(r):
-                    total += memory[Index(at + p * pitch + i)] * memory[Index(at + d + i)]
-                memory[Index(at + v + p)] = forward * total
+                memory[Index(at + v + p)] = forward * dot(memory, at + p * pitch, at + d)
 
     @inlined
     def nearest_facet(memory: Floats, at: int, lane: int) -> tuple[float, int]:
@@ -96,13 +101,12 @@ def tile_functions(r: int, items: Items) -> TileFunctions:  # noqa: C901 - of al
         The side tells whether the item rests at its length. ``drops`` is set to how fast the sizes
         of reduced costs fall.
         """
-        size = 0.0
-        for i in range(r):
-            size += memory[Index(at + p * pitch + i)] * memory[Index(at + p * pitch + i)]
-        smallest = PIVOT * math.sqrt(size)
+        smallest = PIVOT * math.sqrt(dot(memory, at + p * pitch, at + p * pitch))
         gap, fall, place = INFINITE, 1.0, none
+        begins = cuda.local.array(1, int32)
+        begins[0] = at + p * pitch
         for c in range(parts):
-            multiply(memory, at + p * pitch, rows, c, lane, products)
+            multiply(memory, begins, rows, c, lane, products)
             for e in range(part):
                 j = (c * part + e) * lanes + lane
                 cost = reduced[c * part + e]

@@ -26,11 +26,25 @@ class Group(NamedTuple):
     get: Function  # the value that a given thread of the group has
     least: Function  # the smallest (value, place) of the group
     any: Function  # whether the flag of any thread of the warp is set
+    running_sum: Function  # of the values of the group up to this thread
 
 
 def group_functions(lanes: int, threads: int = WARP) -> Group:
     """Return the functions for groups of ``lanes`` threads, in blocks of ``threads``."""
     return _simulated(lanes, threads) if SIMULATED else _shuffled(lanes)
+
+
+def block_barrier(threads: int) -> Function:
+    """Return the function that waits until all of so many threads of a block are here."""
+
+    @inlined
+    def wait() -> None:
+        if threads == WARP and not SIMULATED:
+            cuda.syncwarp()
+        else:
+            cuda.syncthreads()
+
+    return wait
 
 
 def _shuffled(lanes: int) -> Group:
@@ -66,7 +80,17 @@ def _shuffled(lanes: int) -> Group:
     def any_thread(flag: bool) -> bool:
         return cuda.any_sync(ALL, flag) != 0
 
-    return Group(wait, group_sum, get, least, any_thread)
+    @inlined
+    def running_sum(value: float) -> float:
+        step = 1
+        while step < lanes:
+            other = cuda.shfl_up_sync(ALL, value, step)
+            if cuda.laneid & (lanes - 1) >= step:
+                value += other
+            step *= 2
+        return value
+
+    return Group(wait, group_sum, get, least, any_thread, running_sum)
 
 
 def _simulated(lanes: int, threads: int) -> Group:
@@ -105,4 +129,10 @@ def _simulated(lanes: int, threads: int) -> Group:
     def any_thread(flag: bool) -> bool:
         return any(exchange(flag, cuda.shared.array(threads, int32)))
 
-    return Group(wait, group_sum, get, least, any_thread)
+    @device
+    def running_sum(value: float) -> float:
+        first = cuda.threadIdx.x // lanes * lanes
+        board = cuda.shared.array(threads, float64)
+        return sum(exchange(value, board)[first : cuda.threadIdx.x + 1])
+
+    return Group(wait, group_sum, get, least, any_thread, running_sum)

@@ -7,15 +7,13 @@ through the tiles of their lines side by side, and wait for the longest of them.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Function, Index, Word, inlined, kernel_with
+from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
 from zonodpp.cuda.half_lines import (
     AGE,
     LOST,
@@ -38,8 +36,9 @@ from zonodpp.cuda.inverses import (
     turns,
     write_sorted,
 )
-from zonodpp.cuda.philox import COST, DIRECTION, PLACE, POINT, normals, uniforms
-from zonodpp.cuda.rows import Items, row_product
+from zonodpp.cuda.philox import PLACE, POINT, uniforms
+from zonodpp.cuda.rows import Items
+from zonodpp.cuda.step_starts import step_beginnings
 from zonodpp.cuda.tiles import REFRESH, tile_size
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers import lines
@@ -54,100 +53,16 @@ from zonodpp.samplers.walk_line import (
 )
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
+FEW_REGISTERS = 80
+OWN_MEMORY = 8192  # bytes of shared memory for each warp with which a multiprocessor is not full
 
 
-def step_beginnings(  # noqa: C901 - of all together
-    fresh: bool, r: int, items: Items
-) -> tuple[Function, Function]:
-    """Compile the functions that draw the tiling and the direction of a step."""
-    lanes, parts, part = items.lanes, items.parts, items.part
-    pitch, own, pairs = row_length(r), turns(r, lanes), turns((r + 1) // 2, lanes)
-    column, vector = r * pitch, r * pitch + r
-    basis = 2 * (vector + r)
-    d = inverse_size(r) + 3 * r
-    wait, group_sum, _, _, _ = group_functions(lanes)
-    multiply = row_product(r, items)
+def registers_for(r: int, lanes: int) -> int:
+    """Return the registers of a thread at most, 0 for any number, as was the fastest on an H200.
 
-    @inlined
-    def cost(given: Floats, first: Word, j: int) -> float:
-        """Return the cost of an item: as given, or by the hash of SplitMix64."""
-        if given.shape[0] > 0:
-            return given[Index(min(j, given.shape[0] - 1))]
-        z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
-
-    @inlined
-    def draw_tiling(
-        wanted: bool,
-        memory: Floats,
-        whole: Integers,
-        chain: Chain,
-        step: int,
-        geometry: Geometry,
-        reduced: Floats,
-        products: Floats,
-    ) -> None:
-        """Set the reduced costs c_j - (c_B T) e_j of the tile of a chain."""
-        at, lane = chain.at, chain.lane
-        number, _ = uniforms(chain.keys[chain.number], step if fresh else 0, 0, COST)
-        first = np.uint64(np.int64(number * 2.0**53))
-        for turn in range(own):
-            p = turn * lanes + lane
-            if p < r:
-                item = whole[Index(2 * at + basis + p)]
-                memory[Index(at + vector + p)] = cost(geometry.costs, first, item)
-        wait()
-        for turn in range(own):
-            i = turn * lanes + lane
-            if i < r:
-                total = 0.0
-                for p in range(r):
-                    total += memory[Index(at + vector + p)] * memory[Index(at + p * pitch + i)]
-                memory[Index(at + column + i)] = total
-        wait()
-        for c in range(parts):
-            multiply(memory, at + column, geometry.rows, c, lane, products)
-            for e in range(part):
-                j = (c * part + e) * lanes + lane
-                if wanted:
-                    reduced[Index(chain.number), Index(j)] = (
-                        cost(geometry.costs, first, j) - products[e]
-                    )
-        wait()
-        for turn in range(own):
-            p = turn * lanes + lane
-            if wanted and p < r:
-                reduced[Index(chain.number), Index(whole[Index(2 * at + basis + p)])] = 0.0
-        wait()
-
-    @inlined
-    def draw_direction(memory: Floats, chain: Chain, step: int, factor: Floats) -> None:
-        """Set d = factor z / |z|, z standard normal."""
-        at, lane = chain.at, chain.lane
-        size = 0.0
-        for turn in range(pairs):
-            k = turn * lanes + lane
-            if k < (r + 1) // 2:
-                one, other = normals(chain.keys[chain.number], step, k, DIRECTION)
-                memory[Index(at + vector + 2 * k)] = one
-                size += one * one
-                if 2 * k + 1 < r:
-                    memory[Index(at + vector + 2 * k + 1)] = other
-                    size += other * other
-        size = 1.0 / math.sqrt(group_sum(size))
-        wait()
-        for turn in range(own):
-            i = turn * lanes + lane
-            if i < r:
-                total = 0.0
-                for k in range(r):
-                    total += factor[Index(k), Index(i)] * memory[Index(at + vector + k)]
-                memory[Index(at + d + i)] = total * size
-        wait()
-
-    return draw_tiling, draw_direction
+    Few registers let more warps run at once, unless shared memory allows few of them anyway.
+    """
+    return FEW_REGISTERS if 8 * WARP // lanes * tile_size(r, lanes) <= OWN_MEMORY else 0
 
 
 def step_ending(gibbs: bool, fresh: bool, r: int, items: Items) -> Function:
@@ -236,7 +151,7 @@ def zonotope_kernel(
     chains = WARP // lanes
     size = tile_size(r, lanes)
     basis = 2 * (inverse_size(r) - r)
-    wait, _, _, _, any_thread = group_functions(lanes)
+    wait, _, _, _, any_thread, _ = group_functions(lanes)
     load, save, _, _, renew = inverse_functions(r, lanes)
     draw_tiling, draw_direction = step_beginnings(fresh, r, items)
     place_window = tally_functions(gibbs, exponent)[0]

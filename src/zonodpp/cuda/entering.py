@@ -1,0 +1,256 @@
+"""Which item enters in an exchange walk on the device, see `zonodpp.samplers.exchange`.
+
+The heat-bath rule needs the products of one row of T with all items. All threads of a block compute
+those of all its chains together: an item that is read serves every chain. The lanes of a chain then
+draw the item. The other rules propose one item.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numba import cuda, float64, int32
+
+from zonodpp._types import Floats, Integers
+from zonodpp.cuda.compile import Function, Index, Word, inlined
+from zonodpp.cuda.inverses import (
+    ZERO,
+    inverse_size,
+    is_inside,
+    lanes_for,
+    row_length,
+    spread,
+    turns,
+)
+from zonodpp.cuda.philox import STEP, uniforms
+from zonodpp.cuda.rows import Items, row_product, share_items
+from zonodpp.cuda.warps import WARP, group_functions
+from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
+
+WARPS = 8  # of a block, for targets that give a warp to each chain
+SUMS = 16  # products that a thread sums at once
+
+
+class Blocks(NamedTuple):
+    """How a block of threads holds chains; warps beyond those of the chains help with products."""
+
+    lanes: int  # threads of a chain
+    chains: int
+    threads: int
+    products_shared: bool  # whether shared memory holds the products of a row with all items
+
+    def items(self, n: int) -> Items:
+        """Return how threads share the products of a row of T."""
+        return share_items(n, self.threads, max(1, SUMS // self.chains))
+
+    def size(self, r: int, n: int) -> int:
+        """Return the doubles of shared memory for a chain: T, the exchange, products."""
+        more = self.items(n).total if self.products_shared else 0
+        return spread(inverse_size(r) + 1 + more, self.lanes)
+
+
+def blocks_for(rule: int, r: int, n: int, limit: int, lanes: int = 0) -> Blocks:
+    """Return blocks that fit into ``limit`` bytes of shared memory, if any do."""
+    together = rule == HEAT_BATH
+    lanes = lanes or lanes_for(n if together else 4 * r)
+    warps = WARPS if together and lanes == WARP else 1
+    blocks = Blocks(lanes, warps * WARP // lanes, warps * WARP, together)
+    while 8 * blocks.chains * blocks.size(r, n) > limit:
+        if blocks.lanes < WARP:
+            return blocks_for(rule, r, n, limit, 2 * blocks.lanes)
+        if blocks.chains > 1:
+            blocks = blocks._replace(chains=blocks.chains // 2)
+        else:
+            return blocks._replace(products_shared=False)
+    return blocks
+
+
+def _raising(power: float) -> Function:
+    @inlined
+    def raised(x: float) -> float:
+        if power == 2.0:
+            return x * x
+        if power == 1.0:
+            return abs(x)
+        return abs(x) ** power
+
+    return raised
+
+
+def row_products(r: int, n: int, blocks: Blocks) -> Function:
+    """Compile the products of row s of T with all items, for all chains of a block."""
+    chains, threads, items = blocks.chains, blocks.threads, blocks.items(n)
+    parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), row_length(r)
+    summed, chosen = part * chains, 2 * inverse_size(r)
+    stride = size if blocks.products_shared else items.total
+    multiply = row_product(r, items, chains)
+
+    @inlined
+    def multiply_all(
+        memory: Floats, whole: Integers, rows: Floats, products: Floats, first: int, thread: int
+    ) -> None:
+        """Set the products of each chain; those of the first one begin at ``first``."""
+        begins = cuda.local.array(chains, int32)
+        sums = cuda.local.array(summed, float64)
+        for g in range(chains):
+            begins[g] = g * size + whole[Index(2 * g * size + chosen)] * pitch
+        for c in range(parts):
+            multiply(memory, begins, rows, c, thread, sums)
+            for e in range(part):
+                t = (c * part + e) * threads + thread
+                for g in range(chains):
+                    products[Index(first + g * stride + t)] = sums[e * chains + g]
+
+    return multiply_all
+
+
+def item_choice(power: float, r: int, n: int, blocks: Blocks) -> Function:
+    """Compile the draw of the entering item by the weights (|product| l_t)^p."""
+    lanes, each, own, pitch = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes), r | 1
+    _, group_sum, get, _, _, running_sum = group_functions(lanes, blocks.threads)
+    raised = _raising(power)
+
+    @inlined
+    def noise_of(memory: Floats, row: int, lane: int) -> float:
+        """Return the size of products that are rounding errors; squares of these do no harm."""
+        if power == 2.0:
+            return 0.0
+        total = 0.0
+        for turn in range(own):
+            i = turn * lanes + lane
+            if i < r:
+                total += memory[Index(row + i)] * memory[Index(row + i)]
+        return ZERO * math.sqrt(group_sum(total))
+
+    @inlined
+    def choose(
+        level: float,
+        memory: Floats,
+        at: int,
+        s: int,
+        products: Floats,
+        first: int,
+        masses: Floats,
+        lane: int,
+    ) -> int:
+        """Return the item in which the level falls, if it is this lane's; -1 if not."""
+        noise = noise_of(memory, at + s * pitch, lane)
+        own_sum = 0.0
+        for turn in range(each):
+            t = turn * lanes + lane
+            if t < n:
+                product = products[Index(first + t)]
+                weight = raised(product) * masses[Index(t)] if abs(product) > noise else 0.0
+                products[Index(first + t)] = weight
+                own_sum += weight
+        until = running_sum(own_sum)
+        level *= get(until, lanes - 1)
+        before = until - own_sum
+        item = -1
+        if before <= level < until:
+            for turn in range(each):
+                t = turn * lanes + lane
+                if t < n:
+                    weight = products[Index(first + t)]
+                    if weight > 0.0 and before <= level:
+                        item = t
+                        before += weight
+        return item
+
+    return choose
+
+
+def heat_bath(power: float, r: int, n: int, blocks: Blocks) -> tuple[Function, Function, Function]:
+    """Compile the parts of the heat-bath rule, between which all threads of a block wait."""
+    chosen = 2 * inverse_size(r)
+    wait = group_functions(blocks.lanes, blocks.threads).wait
+    choose = item_choice(power, r, n, blocks)
+
+    @inlined
+    def draw_level(key: Word, step: int, whole: Integers, at: int, lane: int) -> float:
+        """Draw the place that is left, for all threads to see; return the level of the item."""
+        spot, level = uniforms(key, step, 0, STEP)
+        if lane == 0:
+            whole[Index(2 * at + chosen)] = min(int(spot * r), r - 1)
+            whole[Index(2 * at + chosen + 1)] = -1
+        return level
+
+    @inlined
+    def chosen_item(
+        level: float,
+        memory: Floats,
+        whole: Integers,
+        at: int,
+        products: Floats,
+        first: int,
+        masses: Floats,
+        lane: int,
+    ) -> tuple[int, int]:
+        """Return the place that is left and the item that takes it, -1 if there is none."""
+        s = whole[Index(2 * at + chosen)]
+        item = choose(level, memory, at, s, products, first, masses, lane)
+        if item >= 0:
+            whole[Index(2 * at + chosen + 1)] = item
+        wait()
+        return s, whole[Index(2 * at + chosen + 1)]
+
+    return draw_level, row_products(r, n, blocks), chosen_item
+
+
+def proposal(rule: int, power: float, r: int, n: int, blocks: Blocks) -> Function:
+    """Compile the proposal of an exchange, for the rules that accept or reject."""
+    lanes, own, pitch = blocks.lanes, turns(r, blocks.lanes), row_length(r)
+    basis = 2 * (inverse_size(r) - r)
+    _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
+    raised = _raising(power)
+
+    @inlined
+    def outside(key: Word, step: int, whole: Integers, first: int) -> int:
+        """Return a uniform item that is not in the basis."""
+        t, attempt = -1, 1
+        while t < 0:
+            spot, other = uniforms(key, step, attempt, STEP)
+            attempt += 1
+            t = min(int(spot * n), n - 1)
+            if is_inside(whole, first, r, t):
+                t = min(int(other * n), n - 1)
+                if is_inside(whole, first, r, t):
+                    t = -1
+        return t
+
+    @inlined
+    def propose(
+        key: Word,
+        step: int,
+        memory: Floats,
+        whole: Integers,
+        at: int,
+        vectors: Floats,
+        masses: Floats,
+        lane: int,
+    ) -> tuple[int, int]:
+        """Return the place of s, and t if their exchange is accepted, -1 if not."""
+        level, spot = uniforms(key, step, 0, STEP)
+        if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
+            level *= 2.0
+        s = min(int(spot * r), r - 1)
+        wanted = level < 1.0 and n > r
+        if not any_thread(wanted):
+            return s, -1
+        t = outside(key, step, whole, 2 * at + basis) if wanted else 0
+        product = 0.0
+        for turn in range(own):
+            i = turn * lanes + lane
+            if i < r:
+                product += memory[Index(at + s * pitch + i)] * vectors[Index(t), Index(i)]
+        product = group_sum(product)
+        leaving = whole[Index(2 * at + basis + s)]
+        ratio = raised(product) * masses[Index(t)] / masses[Index(leaving)]
+        if rule == METROPOLIS:
+            chance = min(1.0, ratio)
+        else:
+            chance = ratio / (1.0 + ratio) if ratio < 1e300 else 1.0
+        return s, t if wanted and level < chance else -1
+
+    return propose
