@@ -33,11 +33,13 @@ numpydoc_show_class_members = False
 # Public by name, but not for users: by these, targets and methods answer to samplers, to `find_map`
 # and to the storage of draws. Neither the reference nor the check of docstrings covers them.
 NOT_FOR_USERS = {
+    "chances",
     "columns",
     "coordinates",
     "has_quick_inclusion",
     "known_maximum",
     "labels_of",
+    "log_normaliser",
     "objective",
     "on_bases",
     "phi",
@@ -46,6 +48,7 @@ NOT_FOR_USERS = {
     "size_to_maximise",
     "stored",
     "suits",
+    "sure",
     "taking",
     "whitening",
 }

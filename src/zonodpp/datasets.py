@@ -62,6 +62,7 @@ def mnist_ones() -> Floats:
     References
     ----------
     Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits" (1998).
+
     G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
     projection DPPs", ICML 2017, appendix A.
 

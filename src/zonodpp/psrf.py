@@ -104,6 +104,7 @@ def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
     ----------
     A. Gelman, D. B. Rubin, "Inference from iterative simulation using multiple sequences",
     Statistical Science 7 (1992).
+
     S. P. Brooks, A. Gelman, "General methods for monitoring convergence of iterative simulations",
     Journal of Computational and Graphical Statistics 7 (1998).
 
@@ -156,6 +157,7 @@ def psrf_evolution(
     ----------
     A. Gelman, D. B. Rubin, "Inference from iterative simulation using multiple sequences",
     Statistical Science 7 (1992).
+
     S. P. Brooks, A. Gelman, "General methods for monitoring convergence of iterative simulations",
     Journal of Computational and Graphical Statistics 7 (1998).
 

@@ -63,6 +63,7 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     ----------
     M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
     Journal of Machine Learning Research 19 (2018).
+
     M. Derezinski, M. K. Warmuth, D. Hsu, "Leveraged volume sampling for linear regression",
     NeurIPS 2018.
 

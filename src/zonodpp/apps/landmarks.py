@@ -105,6 +105,20 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    zonodpp.features.rp_cholesky : Features of a kernel by random pivots.
+    zonodpp.ProjectionDPP.from_features : The law of DPP draws.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, appendix A.
+
+    Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
+    approximation of a kernel matrix with few entry evaluations", Communications on Pure and Applied
+    Mathematics 78 (2025).
+
     Examples
     --------
     >>> import numpy as np
@@ -150,9 +164,15 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Parquet files and functions that return an iterator of batches are read in three
             passes; see docs/streams.md. Equal rows are then separate items.
         y : ignored
+            Here so that pipelines can pass it.
         sample_weight : (n_samples,) array_like, optional
             A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
             enter the error, the features and the probabilities.
+
+        Returns
+        -------
+        LandmarkSelector
+            The estimator itself.
 
         Examples
         --------
@@ -245,10 +265,12 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Parameters
         ----------
         X : (n, n_features) array_like, DataFrame or sparse matrix
+            Rows with the features of `fit`.
 
         Returns
         -------
         (n, n_landmarks) array
+            One row of features for each row of X.
 
         Examples
         --------

@@ -52,6 +52,10 @@ class Summary:
     expected_rouge : float or None
         Mean ROUGE-1F with all draws, for ``answer="mbr"``.
 
+    See Also
+    --------
+    summarize : The function that makes it.
+
     Examples
     --------
     >>> from zonodpp.apps import summarize
@@ -131,6 +135,12 @@ def summarize(
     Returns
     -------
     Summary
+        The sentences, in the order of the text; ``print(summary)`` shows them.
+
+    See Also
+    --------
+    shortlist : Any items that are relevant and differ from each other.
+    zonodpp.KDPP : The law of draws with "central".
 
     Notes
     -----
@@ -143,6 +153,14 @@ def summarize(
     there are different ones. Fewer sentences than features: the leading principal directions of
     the standardised features are used. Features of too low a rank are completed by directions of
     tf-idf, and where these too are used up, by arbitrary ones.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 4.2 and appendix B.
+
+    A. Kulesza, B. Taskar, "Determinantal point processes for machine learning", Foundations and
+    Trends in Machine Learning 5 (2012), section 4.2.
 
     Examples
     --------

@@ -146,6 +146,7 @@ def rp_cholesky(
     Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
     approximation of a kernel matrix with few entry evaluations", Communications on Pure and Applied
     Mathematics 78 (2025).
+
     E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix approximation by
     accelerated randomly pivoted Cholesky", arXiv:2410.03969 (2024).
 

@@ -46,6 +46,7 @@ def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: flo
     ----------
     A. Kulesza, B. Taskar, "Determinantal point processes for machine learning", Foundations and
     Trends in Machine Learning 5 (2012), section 3.1.
+
     G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
     projection DPPs", ICML 2017, equation 5.
 

@@ -86,7 +86,9 @@ def find_map(
     ----------
     L. Chen, G. Zhang, E. Zhou, "Fast greedy MAP inference for determinantal point process to
     improve recommendation diversity", NeurIPS 2018, algorithm 1.
+
     V. V. Fedorov, "Theory of Optimal Experiments", Academic Press (1972).
+
     T. J. Mitchell, "An algorithm for the construction of D-optimal experimental designs",
     Technometrics 16 (1974).
 

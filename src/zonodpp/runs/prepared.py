@@ -27,7 +27,7 @@ def prepare(target: Target, method: str | Method = "auto", **options: object) ->
 
     Parameters
     ----------
-    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+    target : ProjectionDPP, VolumeSampling, DPP, KDPP or Design
         What to draw from.
     method : {"auto", "exact", "zonotope", "exchange", "trees"} or method object
         As in `sample`.
@@ -37,6 +37,16 @@ def prepare(target: Target, method: str | Method = "auto", **options: object) ->
     Returns
     -------
     PreparedSampler
+        With ``draw(rng)``, which returns one subset, and ``stream(rng)``, which yields subsets.
+
+    Raises
+    ------
+    ValueError
+        When the method does not draw from such a target, or an option does not exist.
+
+    See Also
+    --------
+    sample : Many draws, chains, diagnostics.
 
     Examples
     --------

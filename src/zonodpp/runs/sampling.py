@@ -65,7 +65,7 @@ def sample(
 
     Parameters
     ----------
-    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+    target : ProjectionDPP, VolumeSampling, DPP, KDPP or Design
         What to draw from.
     draws : int, default 1000
         Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
@@ -109,6 +109,26 @@ def sample(
     Returns
     -------
     Samples
+        The draws, (chains, draws, r), and what can be read off them.
+
+    Raises
+    ------
+    ValueError
+        When the method does not draw from such a target, or an option does not exist.
+
+    See Also
+    --------
+    prepare : One draw at a time, for loops.
+    find_map : The likeliest subset.
+    Exact : Independent draws.
+    HitAndRun : The chain of the paper.
+    Exchange : A chain for every power of the volume.
+    Trees : Spanning trees of a graph.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, sections 2.4, 2.5 and 3.
 
     Examples
     --------

@@ -50,10 +50,27 @@ class Exact:
     ----------
     algorithm : {"rejection", "chain-rule"}
         Propose items by their leverage scores and accept each with the share of its column that is
-        new (Barthelme, Tremblay, Amblard 2023): a draw costs the same whatever n is. Or compute the
-        conditional probabilities of all items for each pick, as the paper's section 2.2 does.
+        new: a draw costs the same whatever n is. Or compute the conditional probabilities of all
+        items for each pick, as the paper does.
     pool : int, optional
         Proposals that one pass over rows beyond memory draws, on average; see docs/streams.md.
+
+    See Also
+    --------
+    sample : Where to pass it.
+    Trees : Independent spanning trees, without linear algebra.
+    HitAndRun : A Markov chain with the same law.
+
+    References
+    ----------
+    J. B. Hough, M. Krishnapur, Y. Peres, B. Virag, "Determinantal processes and independence",
+    Probability Surveys 3 (2006), algorithm 18.
+
+    S. Barthelme, N. Tremblay, P.-O. Amblard, "A faster sampler for discrete determinantal point
+    processes", AISTATS 2023.
+
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 2.4.
 
     Examples
     --------

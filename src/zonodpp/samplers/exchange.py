@@ -79,6 +79,23 @@ class Exchange:
     rule : {"heat-bath", "metropolis", "barker"}
         How the two items are chosen; "barker" is Algorithm 1 of the paper.
 
+    See Also
+    --------
+    sample : Where to pass it.
+    HitAndRun : A chain that exchanges many items in one step.
+    Exact : Independent draws, for power 2.
+
+    References
+    ----------
+    N. Anari, S. Oveis Gharan, A. Rezaei, "Monte Carlo Markov chain algorithms for sampling strongly
+    Rayleigh distributions and determinantal point processes", COLT 2016.
+
+    C. Li, S. Jegelka, S. Sra, "Fast mixing Markov chains for strongly Rayleigh measures, DPPs, and
+    constrained sampling", NeurIPS 2016.
+
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, algorithm 1 and section 2.5.
+
     Examples
     --------
     >>> from zonodpp import Exchange, VolumeSampling, sample

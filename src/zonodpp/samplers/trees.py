@@ -59,6 +59,21 @@ class Trees:
     algorithm : {"wilson", "aldous-broder"}
         Loop-erased walks, or one walk until every node has been seen.
 
+    See Also
+    --------
+    ProjectionDPP.from_graph : The target.
+    Exact : The same law by linear algebra, whose time no weight changes.
+    sample : Where to pass it.
+
+    References
+    ----------
+    D. B. Wilson, "Generating random spanning trees more quickly than the cover time", STOC 1996.
+
+    D. J. Aldous, "The random walk construction of uniform spanning trees and uniform labelled
+    trees", SIAM Journal on Discrete Mathematics 3 (1990).
+
+    A. Broder, "Generating random spanning trees", FOCS 1989.
+
     Examples
     --------
     >>> import networkx as nx

@@ -51,6 +51,17 @@ class Design(Target):
     weights, labels
         Of the rows; None if there are none.
 
+    Raises
+    ------
+    ValueError
+        When columns of X are linearly dependent, or k is not from d to n.
+
+    See Also
+    --------
+    zonodpp.apps.DesignRegression : Least squares on the rows of a draw.
+    find_map : Search for the D-optimal design.
+    ProjectionDPP.from_features : Draws of d rows.
+
     References
     ----------
     M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
@@ -139,7 +150,14 @@ class Design(Target):
         return np.array([law @ others[::-1] for law in laws])
 
     def marginals(self) -> Floats:
-        """Exact probability of each row: l + (1 - l)(k - d) / (n - d) for leverage score l.
+        """Return the exact probability of each row.
+
+        It is l + (1 - l)(k - d) / (n - d) for a row of leverage score l.
+
+        Returns
+        -------
+        (n,) array
+            P(i in S), from 0 to 1.
 
         Examples
         --------

@@ -32,10 +32,35 @@ class DPP(SpectralTarget):
 
     Attributes
     ----------
-    n, r, vectors, log_eigenvalues, labels
-        See `SpectralTarget`; r is the rank.
+    n, r : int
+        Number of items, and the most that a draw can hold: the rank of the kernel.
+    vectors : (n, r) array
+        Eigenvectors as columns, largest eigenvalue first.
+    log_eigenvalues : (r,) array
+        Logs of the eigenvalues of L.
+    labels : sequence or None
+        Names of the items.
     expected_size : float
         Mean number of items in a draw, the trace of K.
+
+    Raises
+    ------
+    ValueError
+        When the kernel is not symmetric, or has eigenvalues that it must not have.
+
+    See Also
+    --------
+    KDPP : Draws of a fixed size.
+    ProjectionDPP : The DPP of a projection, which draws faster.
+    zonodpp.features : Kernels and features of data.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 2.1.
+
+    A. Kulesza, B. Taskar, "Determinantal point processes for machine learning", Foundations and
+    Trends in Machine Learning 5 (2012), section 2.
 
     Examples
     --------
@@ -65,6 +90,11 @@ class DPP(SpectralTarget):
         Phi : (n, m) array_like, DataFrame or scipy.sparse matrix
             One row for each item. Draws have at most m items. Longer rows are drawn more often,
             so the scale of Phi sets the expected size; see ``scaled``.
+
+        Returns
+        -------
+        DPP
+            The target.
 
         Examples
         --------
@@ -100,7 +130,12 @@ class DPP(SpectralTarget):
         return float(self.chances.sum())
 
     def size_law(self) -> Floats:
-        """Probability of each size from 0 to r.
+        """Return the probability of each size of a draw.
+
+        Returns
+        -------
+        (r + 1,) array
+            Probabilities of the sizes from 0 to r.
 
         Examples
         --------
@@ -112,6 +147,21 @@ class DPP(SpectralTarget):
 
     def scaled(self, expected_size: float) -> Self:
         """Multiply L by the number that gives draws this size on average.
+
+        Parameters
+        ----------
+        expected_size : float
+            The mean number of items in a draw, between 0 and the rank.
+
+        Returns
+        -------
+        DPP
+            The target with the scaled kernel.
+
+        Raises
+        ------
+        ValueError
+            When no multiple of L gives draws this size.
 
         Examples
         --------
@@ -130,7 +180,12 @@ class DPP(SpectralTarget):
         return self._with(Spectrum(self.vectors, logs))
 
     def kernel(self) -> Floats:
-        """Return K, n x n, for looking at small cases.
+        """Return the correlation kernel K, for looking at small cases.
+
+        Returns
+        -------
+        (n, n) array
+            K = L (I + L)^{-1}.
 
         Examples
         --------

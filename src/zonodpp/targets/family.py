@@ -27,7 +27,7 @@ class VolumeSampling(Target):
     """Bases of A drawn with probability proportional to ``|det A_B|**power * prod(q_B)``.
 
     ``power=2`` is the projection DPP (see `ProjectionDPP`); ``power=1`` is the law of the tile
-    that holds a uniform point of the zonotope of A (Remark 1 of the paper).
+    that holds a uniform point of the zonotope of A.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class VolumeSampling(Target):
     power : float, default 1
         The exponent p > 0 of the volume.
     weights : (n,) array_like, optional
-        Non-negative item weights q, the base measure of the paper's section 3.4.
+        Non-negative item weights q, the base measure.
 
     Attributes
     ----------
@@ -44,6 +44,16 @@ class VolumeSampling(Target):
         As given; weights is None when all items count the same.
     labels : sequence or None
         Names of the items: the columns of a DataFrame, the edges of a graph.
+
+    See Also
+    --------
+    ProjectionDPP : The case of power 2, with exact draws.
+    Zonotope : The polytope whose tiles have these volumes.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, remark 1 and section 3.4.
 
     Examples
     --------
@@ -147,7 +157,22 @@ class VolumeSampling(Target):
             ) from None
 
     def kernel(self) -> Floats:
-        """Return the kernel K = A'(AA')^{-1}A, equation (4); n x n, for looking at small cases.
+        """Return the kernel K = A'(AA')^{-1}A, for looking at small cases.
+
+        Returns
+        -------
+        (n, n) array
+            The orthogonal projection onto the span of the rows of A.
+
+        Raises
+        ------
+        ValueError
+            For powers other than 2.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, equation (4).
 
         Examples
         --------
@@ -166,9 +191,20 @@ class VolumeSampling(Target):
         return np.asarray(white.T.reshape(*items.shape, self.r))
 
     def marginals(self) -> Floats:
-        """Exact probability of each item: the diagonal of K, also called leverage scores.
+        """Return the exact probability of each item: the diagonal of K.
 
-        For a graph these are edge weights times effective resistances.
+        The probabilities are also called leverage scores. For a graph they are edge weights times
+        effective resistances.
+
+        Returns
+        -------
+        (n,) array
+            P(i in B), from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            For powers other than 2, for which no closed form is known.
 
         Examples
         --------

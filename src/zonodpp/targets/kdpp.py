@@ -31,6 +31,35 @@ class KDPP(SpectralTarget):
     k : int
         The size of every draw.
 
+    Attributes
+    ----------
+    n, r, k : int
+        Number of items, rank of the kernel, and size of every draw.
+    vectors : (n, r) array
+        Eigenvectors as columns, largest eigenvalue first.
+    log_eigenvalues : (r,) array
+        Logs of the eigenvalues of L.
+    labels : sequence or None
+        Names of the items.
+
+    Raises
+    ------
+    ValueError
+        When k is larger than the rank of the kernel.
+
+    See Also
+    --------
+    DPP : Draws that vary in size.
+    ProjectionDPP : Draws of as many items as there are features.
+    zonodpp.features : Kernels and features of data.
+
+    References
+    ----------
+    A. Kulesza, B. Taskar, "k-DPPs: fixed-size determinantal point processes", ICML 2011.
+
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 2.3.
+
     Examples
     --------
     >>> from zonodpp import KDPP, sample
@@ -50,6 +79,18 @@ class KDPP(SpectralTarget):
     @classmethod
     def from_features(cls, Phi: MatrixLike, k: int) -> Self:
         """Make the k-DPP with L = Phi Phi', items as rows; L is never formed.
+
+        Parameters
+        ----------
+        Phi : (n, m) array_like, DataFrame or scipy.sparse matrix
+            One row for each item.
+        k : int
+            The size of every draw, at most the rank of Phi.
+
+        Returns
+        -------
+        KDPP
+            The target.
 
         Examples
         --------
@@ -81,7 +122,19 @@ class KDPP(SpectralTarget):
             ) from None
 
     def size_law(self) -> Floats:
-        """Probability of each size from 0 to r: one for k."""
+        """Return the probability of each size of a draw: one for k.
+
+        Returns
+        -------
+        (r + 1,) array
+            Probabilities of the sizes from 0 to r.
+
+        Examples
+        --------
+        >>> from zonodpp import KDPP
+        >>> KDPP([[1.0, 0.0], [0.0, 3.0]], 1).size_law()
+        array([0., 1., 0.])
+        """
         return np.asarray(np.arange(self.r + 1) == self.k, dtype=np.float64)
 
     def on_bases(self, method: str) -> Target:

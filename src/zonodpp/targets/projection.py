@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ProjectionDPP(VolumeSampling):
-    """The projection DPP of A: r of n items, with probability proportional to |det A_B|^2.
+    """The projection DPP of A: r of n items, with probability proportional to ``|det A_B|**2``.
 
     Parameters
     ----------
@@ -31,6 +31,32 @@ class ProjectionDPP(VolumeSampling):
     weights : (n,) array_like, optional
         Non-negative item weights q: a basis is then drawn in proportion to
         ``|det A_B|**2 * prod(q_B)``.
+
+    Attributes
+    ----------
+    A, weights
+        As given; weights is None when all items count the same.
+    n, r : int
+        Number of items, and of items in a draw.
+    labels : sequence or None
+        Names of the items: the columns of a DataFrame, the edges of a graph.
+
+    Raises
+    ------
+    ValueError
+        When the rows of A are linearly dependent.
+
+    See Also
+    --------
+    sample : Draw subsets.
+    find_map : Search for the likeliest subset.
+    DPP : Draws that vary in size.
+    VolumeSampling : Other powers of the volume.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, equations (1), (2) and (4).
 
     Examples
     --------
@@ -77,13 +103,28 @@ class ProjectionDPP(VolumeSampling):
             Use the coordinates along the leading ``rank`` principal directions (PCA, centred).
         jitter : float, optional
             Standard deviation of Gaussian noise added to each entry, which makes a
-            rank-deficient X full rank (the paper's section 2.3).
+            rank-deficient X full rank.
         rng : seed or Generator, optional
             For ``jitter``.
         columns : list of str, optional
             The columns of a Parquet file or Dask dataframe to take; all by default.
         ids : str, optional
             The column of a Parquet file or Dask dataframe that names the rows.
+
+        Returns
+        -------
+        ProjectionDPP
+            The target.
+
+        Raises
+        ------
+        ValueError
+            When columns of X are linearly dependent; the message names the ways out.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, section 2.3.
 
         Examples
         --------
@@ -117,7 +158,27 @@ class ProjectionDPP(VolumeSampling):
 
     @classmethod
     def from_kernel(cls, K: MatrixLike) -> Self:
-        """Make the target from its kernel, an n x n orthogonal projection (checked).
+        """Make the target from its kernel, an orthogonal projection.
+
+        Parameters
+        ----------
+        K : (n, n) array_like, DataFrame or scipy.sparse matrix
+            Symmetric, with eigenvalues 0 and 1.
+
+        Returns
+        -------
+        ProjectionDPP
+            The target; r is the rank of K.
+
+        Raises
+        ------
+        ValueError
+            When K is not a projection.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, section 2.1.
 
         Examples
         --------
@@ -144,6 +205,21 @@ class ProjectionDPP(VolumeSampling):
             The networkx edge attribute that holds the weight. None: all edges count the same.
         names : sequence, optional
             Names of the nodes of a sparse matrix; their numbers by default.
+
+        Returns
+        -------
+        ProjectionDPP
+            Items are edges, labelled by their ends; a draw has one edge less than there are nodes.
+
+        Raises
+        ------
+        ValueError
+            When the graph is not connected.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, sections 2.2 and 4.1.
 
         Examples
         --------

@@ -106,7 +106,12 @@ class SpectralTarget(Target):
         return self._make(found, self.labels, self.k)
 
     def marginals(self) -> Floats:
-        """Exact probability of each item.
+        """Return the exact probability of each item.
+
+        Returns
+        -------
+        (n,) array
+            P(i in B), from 0 to 1.
 
         Examples
         --------

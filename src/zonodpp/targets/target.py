@@ -113,18 +113,18 @@ class Target:
         raise AttributeError(f"a target is immutable; make a new one instead of setting .{name}")
 
     def log_prob(self, B: ItemsLike) -> Floats:
-        """Log probability of sets: normalised for power 2, up to a constant otherwise.
+        """Return log probabilities of sets: normalised for power 2, up to a constant otherwise.
 
         Parameters
         ----------
         B : (..., k) array_like of int
-            One set, or an array of sets. Sets that are never drawn, such as dependent columns, have
-            -inf. For a `DPP` or `KDPP`, rows of fewer items are filled up with -1, as in
-            `Samples.subsets`.
+            One set, or an array of sets. For a `DPP` or `KDPP`, rows of fewer items are filled up
+            with -1, as in `Samples.subsets`.
 
         Returns
         -------
         float, or (...) array for an array of sets
+            Minus infinity for sets that are never drawn.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Target:
         return self._of_each(self._log_probs, self._draws(B))
 
     def inclusion(self, S: ItemsLike) -> Floats:
-        """Exact probability that all items of S are in the draw: det K_S for DPPs, equation (1).
+        """Return the exact probability that all items of S are in the draw: det K_S for DPPs.
 
         Parameters
         ----------
@@ -150,6 +150,17 @@ class Target:
         Returns
         -------
         float, or (...) array for an array of sets
+            From 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            For powers other than 2, for which no closed form is known.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, equation (1).
 
         Examples
         --------
@@ -207,7 +218,24 @@ class Target:
             )
 
     def marginals(self) -> Floats:
-        """Probability of each item."""
+        """Return the exact probability of each item.
+
+        Returns
+        -------
+        (n,) array
+            P(i in B), from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            For powers other than 2, for which no closed form is known.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP
+        >>> ProjectionDPP([[1, 0, 1], [0, 1, 1]]).marginals().round(3)
+        array([0.667, 0.667, 0.667])
+        """
         raise NotImplementedError
 
     def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
@@ -241,7 +269,31 @@ class Target:
         raise NotImplementedError
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
-        """Refuse: draws are not trees."""
+        """Return one draw as a networkx tree, for targets made by `ProjectionDPP.from_graph`.
+
+        Parameters
+        ----------
+        edges : (r,) array_like of int
+            Numbers of the edges of a draw.
+
+        Returns
+        -------
+        networkx.Graph
+            All nodes, and the drawn edges with their weights.
+
+        Raises
+        ------
+        ValueError
+            When the target was not made from a graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP.from_graph(nx.cycle_graph("abcd"))
+        >>> nx.is_tree(target.to_networkx(sample(target, 1, rng=0)[0]))
+        True
+        """
         raise ValueError(
             "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
         )
@@ -262,6 +314,11 @@ class Target:
             Of the same kind, with the same n items under the same numbers and labels, so that
             every method applies. The ``A`` of a projection DPP is in other coordinates. In a
             kernel, an included item has an eigenvector of its own with infinite eigenvalue.
+
+        Raises
+        ------
+        ValueError
+            When no draw meets the condition, and for a `Design`.
 
         Examples
         --------
@@ -291,6 +348,11 @@ class Target:
         name : str
             What to call S in an error.
 
+        Returns
+        -------
+        array of int
+            Item numbers, in the shape of S.
+
         Raises
         ------
         ValueError
@@ -318,6 +380,21 @@ class Target:
 
     def with_labels(self, labels: Labels) -> Self:
         """Return the same target with other names for its items.
+
+        Parameters
+        ----------
+        labels : (n,) sequence
+            One label for each item.
+
+        Returns
+        -------
+        target
+            Of the same kind.
+
+        Raises
+        ------
+        ValueError
+            When there is not one label for each item.
 
         Examples
         --------

@@ -33,11 +33,32 @@ class Zonotope:
     A : (r, n) array_like or scipy.sparse matrix
         Generators are columns. Full row rank.
     c : (n,) array_like, optional
-        The objective that fixes the tiling (Proposition 1 of the paper). Ties, which would leave
+        The objective that fixes the tiling. Ties, which would leave
         no tiling, are broken by a perturbation of relative size 1e-9, the same each time. Default:
         the length of each column times a Gaussian number.
     rng : seed or Generator, optional
         For the default c.
+
+    Attributes
+    ----------
+    A, c
+        The matrix and the objective.
+    n, r : int
+        Number of generators, and of dimensions.
+
+    See Also
+    --------
+    VolumeSampling : The law of the tile that holds a uniform point.
+    HitAndRun : The chain on zonotopes that draws from projection DPPs.
+    zonodpp.plotting.tiling : A picture of the tiles.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, section 3.
+
+    M. Dyer, A. Frieze, "Random walks, totally unimodular matrices, and a randomised dual simplex
+    algorithm", Mathematical Programming 64 (1994).
 
     Examples
     --------
@@ -105,6 +126,7 @@ class Zonotope:
         Returns
         -------
         bool, or (m,) array of bool for points as rows
+            True for points of the zonotope.
 
         Examples
         --------
@@ -134,6 +156,7 @@ class Zonotope:
         Returns
         -------
         float, or (m,) array for directions as rows
+            The support function.
 
         Examples
         --------
@@ -155,7 +178,12 @@ class Zonotope:
         Returns
         -------
         (m, 2) array
-            Two vertices for each direction that generators have. For r other than 2 an error.
+            Two vertices for each direction that generators have.
+
+        Raises
+        ------
+        ValueError
+            When r is not 2.
 
         Examples
         --------
@@ -176,7 +204,27 @@ class Zonotope:
         return plane_vertices(to_dense(self.A))
 
     def tile(self, x: ArrayLike) -> Tile:
-        """Return the tile that holds x: Algorithm 3, one linear program (equation 9).
+        """Return the tile that holds a point, by one linear program.
+
+        Parameters
+        ----------
+        x : (r,) array_like
+            A point of the zonotope.
+
+        Returns
+        -------
+        Tile
+            With ``basis``, ``at_upper`` and ``coordinates``, the place of x in the tile.
+
+        Raises
+        ------
+        ValueError
+            When x lies outside the zonotope.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, algorithm 3 and equation (9).
 
         Examples
         --------
@@ -191,7 +239,29 @@ class Zonotope:
         return Tile(tile.basis[order], np.flatnonzero(tile.side < 0), coordinates)
 
     def chord(self, x: ArrayLike, d: ArrayLike) -> tuple[float, float]:
-        """Return (alpha_min, alpha_max) between which x + alpha d is inside: equation 11, two LPs.
+        """Return the range of alpha in which x + alpha d is inside, by two linear programs.
+
+        Parameters
+        ----------
+        x : (r,) array_like
+            A point of the zonotope.
+        d : (r,) array_like
+            The direction of the line.
+
+        Returns
+        -------
+        alpha_min, alpha_max : float
+            The ends of the chord; 0 is between them.
+
+        Raises
+        ------
+        ValueError
+            When x lies outside the zonotope.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, equation (11).
 
         Examples
         --------
@@ -220,6 +290,28 @@ class Zonotope:
 
     def walk(self, x: ArrayLike, d: ArrayLike) -> Walk:
         """Return every tile along the line x + alpha d, with its length and log volume.
+
+        Parameters
+        ----------
+        x : (r,) array_like
+            A point of the zonotope.
+        d : (r,) array_like
+            The direction of the line.
+
+        Returns
+        -------
+        Walk
+            With ``breaks``, ``bases`` and ``log_volumes``, from one end of the chord to the other.
+
+        Raises
+        ------
+        ValueError
+            When x lies outside the zonotope.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, section 3.3 and figure 1 (b).
 
         Examples
         --------
@@ -257,7 +349,20 @@ class Zonotope:
     def tiles(self) -> list[Tile]:
         """Return the whole tiling, one tile for each basis (small cases).
 
-        The coordinates are those of the tile's centre.
+        Returns
+        -------
+        list of Tile
+            Each with the coordinates of its centre.
+
+        Raises
+        ------
+        ValueError
+            When there may be more than 200,000 tiles.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, proposition 1.
 
         Examples
         --------
@@ -280,7 +385,7 @@ class Zonotope:
         rel_error: float = 0.01,
         rng: SeedLike = None,
     ) -> VolumeEstimate:
-        """Return the volume: the exact sum of |det A_B|, or an estimate with its standard error.
+        """Return the volume: the sum of ``|det A_B|``, or an estimate with its standard error.
 
         Parameters
         ----------
@@ -292,6 +397,16 @@ class Zonotope:
             Standard error to reach, as a share of the volume.
         rng : seed or Generator, optional
             For the estimate.
+
+        Returns
+        -------
+        VolumeEstimate
+            With ``value``, ``stderr`` and ``log_value``; ``stderr`` is 0 for the exact sum.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, equation (8).
 
         Examples
         --------
@@ -313,7 +428,7 @@ class Zonotope:
         thin: int | None = None,
         rng: SeedLike = None,
     ) -> Floats:
-        """Draw uniform points of the zonotope, (size, r).
+        """Draw uniform points of the zonotope.
 
         Parameters
         ----------
@@ -327,6 +442,16 @@ class Zonotope:
             Steps of hit-and-run from one point to the next; r by default.
         rng : seed or Generator, optional
             For the draws.
+
+        Returns
+        -------
+        (size, r) array
+            Points as rows.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, algorithm 2.
 
         Examples
         --------
