@@ -33,8 +33,8 @@ from zonodpp.samplers.exchange_walk import (
     pick,
     propose_entering,
 )
-from zonodpp.samplers.lines import HOME, WALKER, copy_basis, copy_bounds
-from zonodpp.samplers.walk_line import draw_tiling
+from zonodpp.samplers.lines import HOME, WALKER, copy_tile
+from zonodpp.samplers.walk_line import draw_costs, price_basis, set_bounds
 from zonodpp.tiles.frame import frame_of
 from zonodpp.tiles.long_step import long_ratio_test, order_scratch
 from zonodpp.tiles.pivots import (
@@ -47,9 +47,11 @@ from zonodpp.tiles.pivots import (
     lower_gaps,
     next_break,
     pivot,
+    put_tile,
     tile_scratch,
+    tile_stack,
 )
-from zonodpp.tiles.start import any_basis, bare_tile, put_tile
+from zonodpp.tiles.start import any_basis, bare_tile
 
 NUMBER = 8  # bytes
 
@@ -121,7 +123,7 @@ def many_pivots(
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         tableau_column(dense, indptr, indices, data, tile.T, entering, work.column)
-        pivot(tile.T, tile.v, p, work.column, work.nonzero)
+        pivot(tile.T, tile.v, p, work.column, work.nonzero, work.weights)
 
 
 @no_refcount
@@ -138,28 +140,28 @@ def many_breaks(tile: TileState, repeats: int) -> float:
 
 
 @no_refcount
-def many_copies(tiles: TileState, repeats: int) -> None:
+def many_copies(stack: Floats, repeats: int) -> None:
     """Copy a tile, forth and back."""
-    basis, T, u, v, reach, gap, side, age = tiles
     for _ in range(repeats // 2):
-        copy_basis(basis, T, u, v, reach, age, HOME, WALKER)
-        copy_bounds(gap, side, HOME, WALKER)
-        copy_basis(basis, T, u, v, reach, age, WALKER, HOME)
-        copy_bounds(gap, side, WALKER, HOME)
+        copy_tile(stack, HOME, WALKER)
+        copy_tile(stack, WALKER, HOME)
 
 
 @no_refcount
 def many_prices(
     rng: np.random.Generator,
     columns: UnitColumns,
-    tiles: TileState,
+    tile: TileState,
     c: Floats,
-    work: TileScratch,
+    weights: Floats,
     repeats: int,
 ) -> None:
     """Draw a new tiling and compute its reduced costs."""
+    _, dense, indptr, indices, data, _, _ = columns
     for _ in range(repeats):
-        draw_tiling(rng, columns, tiles, c, work)
+        draw_costs(rng.random(), c)
+        price_basis(tile.basis, tile.T, c, weights)
+        set_bounds(dense, indptr, indices, data, weights, c, tile.basis, tile.gap, tile.side)
 
 
 @no_refcount
@@ -260,8 +262,8 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     entries = rng.standard_normal(n)
     entries /= np.abs(entries)
     other, other_room = copy_of(single), tile_scratch(1, n)
-    tiles = empty_tile(r, n, 2)
-    put_tile(tiles, HOME, tile)
+    stack, tiles = tile_stack(r, n, 2)
+    put_tile(tiles[HOME], tile)
     point = copy_of(tile)
     point.u[:] = point.reach * rng.random(r)
     point.v[:] = rng.standard_normal(r)
@@ -289,11 +291,11 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(4 * r, NUMBER * 3 * r, NUMBER * r, r, NUMBER * 3 * r),
         ),
         "copy of a tile": Kernel(
-            partial(many_copies, tiles),
+            partial(many_copies, stack),
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, rng, unit, tiles, rng.standard_normal(n), tile_scratch(r, n)),
+            partial(many_prices, rng, unit, tiles[HOME], rng.standard_normal(n), np.empty(r)),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),

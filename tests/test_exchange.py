@@ -47,7 +47,7 @@ def run(sampler, draws, thin, seed=0):
 def acceptance(rule, power, columns, basis, s, t):
     """The probability to accept item t in place s, by the compiled parts of the walk."""
     _, dense, indptr, indices, data, lengths, _ = columns
-    volume = abs(tableau_entry(dense, indptr, indices, data, basis.tableau, s, t))
+    volume = abs(tableau_entry(dense, indptr, indices, data, basis.tableau[s], t))
     ratio = volume * lengths[t] / lengths[basis.inside[s]]
     return exchange_walk.acceptance(rule, exchange_walk.raised(ratio, power))
 

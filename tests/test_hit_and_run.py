@@ -14,8 +14,9 @@ from law import assert_law, assert_not_law
 
 from benchmarks.oracles import HighsOracle
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
+from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.columns import frozen
-from zonodpp.samplers import hit_and_run, walk_line
+from zonodpp.samplers import walk_line, zonotope_walk
 from zonodpp.tiles import costs
 
 OPTIONS = {
@@ -106,16 +107,16 @@ class TestBrokenTwins:
         self.twin(sampler, mass=frozen(np.ones(self.target.n)))
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
-        placed = "ahead *= rng.random()"
+        placed = "tally[AHEAD] = 1.0 - rng.random()"
         source = inspect.getsource(walk_line)
         assert placed in source
         path = tmp_path / "broken_lines.py"
-        path.write_text(source.replace(placed, "ahead *= 1.0"))
+        path.write_text(source.replace(placed, "tally[AHEAD] = 1.0"))
         spec = importlib.util.spec_from_file_location("broken_lines", path)
         broken = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "broken_lines", broken)
         spec.loader.exec_module(broken)
-        monkeypatch.setattr(hit_and_run, "run_by_walk", broken.run_by_walk)
+        monkeypatch.setattr(zonotope_walk, "run_by_walk", broken.run_by_walk)
         # One sided moves cannot come back: the window shows it, whole chords would not.
         sampler = HitAndRun(window=1.0, tiling="fixed").prepare(self.target)
         assert_not_law(draw_with(sampler, self.target), self.target)
@@ -131,7 +132,7 @@ def k10(rng=0):
 
 def scaled_columns(sampler):
     """Return the columns of A with weights, in the coordinates in which the chain computes."""
-    unit = hit_and_run.matrix_of(sampler.columns)
+    unit = matrix_of(sampler.columns)
     return (unit.toarray() if hasattr(unit, "toarray") else unit) * sampler.columns.lengths
 
 
@@ -175,7 +176,7 @@ def test_a_million_steps_do_not_drift():
     lengths = sampler.columns.lengths
     y = np.where(state["side"] < 0, lengths, 0.0)
     y[state["basis"]] = state["u"]
-    unit = hit_and_run.matrix_of(sampler.columns)
+    unit = matrix_of(sampler.columns)
     assert np.abs(unit @ y - state["x"]).max() < 1e-9
     assert (y >= -1e-9).all()
     assert (y <= lengths + 1e-9).all()
@@ -362,14 +363,14 @@ def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
     """A matrix made with default_rng(0), as many are, must not supply the costs of a trial run."""
     A = np.random.default_rng(0).normal(size=(3, 150))
     seen = []
-    start = hit_and_run.ZonotopeWalk.start
+    start = zonotope_walk.ZonotopeWalk.start
 
     def noted(self, rng, init):
         state = start(self, rng, init)
         seen.append(state["c"][:150])
         return state
 
-    monkeypatch.setattr(hit_and_run.ZonotopeWalk, "start", noted)
+    monkeypatch.setattr(zonotope_walk.ZonotopeWalk, "start", noted)
     HitAndRun(preset="paper").prepare(ProjectionDPP(A))
     assert seen
     for c in seen:

@@ -24,7 +24,7 @@ from zonodpp import (
 )
 from zonodpp.arguments import spawn
 from zonodpp.runs import tasks
-from zonodpp.samplers import hit_and_run
+from zonodpp.samplers import zonotope_walk
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 8))
@@ -112,13 +112,13 @@ def test_what_is_prepared_is_remembered_and_goes_with_the_target(name):
 @pytest.mark.parametrize("shape", [(3, 8), (4, 150), (10, 300)])
 def test_a_pilot_takes_at_most_thirty_steps_once(monkeypatch, options, shape):
     steps = []
-    advance = hit_and_run.ZonotopeWalk.advance
+    advance = zonotope_walk.ZonotopeWalk.advance
 
     def counted(self, state, rng, subsets, tracked, thin):
         steps.append(thin * len(subsets))
         advance(self, state, rng, subsets, tracked, thin)
 
-    monkeypatch.setattr(hit_and_run.ZonotopeWalk, "advance", counted)
+    monkeypatch.setattr(zonotope_walk.ZonotopeWalk, "advance", counted)
     target = ProjectionDPP(np.random.default_rng(1).normal(size=shape))
     for _ in range(2):
         HitAndRun(**options).prepare(target)

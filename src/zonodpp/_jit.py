@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import codegen, event
 from numba.core.caching import FunctionCache
+from numba.core.compiler import Compiler
 
 from zonodpp._stderr import is_watched
 
@@ -92,14 +93,47 @@ def inline_source(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, inline="always", _nrt=False)
 
 
-def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a part of kernels that takes a few plain arrays; LLVM inlines its machine code.
+class _PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """The code of a part of kernels, which is optimised and translated within kernels only.
 
-    Numba types and lowers it once, however many calls there are. Python cannot call it.
+    Numba would do so for the part alone, too, for which nobody calls. If these methods have other
+    names in another version of numba, it does so again, and a first call takes longer.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+        self._get_module_for_linking()  # is kept, and linked into kernels
+        kept = [str(v) for v in self._final_module.global_variables if "NumbaEnv" in v.name]
+        self._final_module = codegen.ll.parse_assembly("\n".join(kept))
+        super()._finalize_final_module()
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, for parts of kernels, whose arrays do not overlap, unless in tuples."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.flags.noalias = not any(
+            isinstance(kind, numba.types.BaseTuple) for kind in state.args
+        )
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a part of kernels that takes a few plain arrays; LLVM inlines its code.
+
+    Numba types and lowers it once, however many calls there are. Python cannot call it. An array
+    that it writes must not overlap another one that it is given, unless arguments are tuples: so
+    LLVM vectorises loops without checks of that, which would be half of all code.
     """
     return _compile(
         function,
         forceinline=True,
+        pipeline_class=_PartCompiler,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
         _nrt=False,

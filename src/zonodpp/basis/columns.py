@@ -173,16 +173,16 @@ def tableau_row(
 
 @forceinline
 def tableau_entry(
-    dense: Floats, indptr: Integers, indices: Integers, data: Floats, T: Floats, p: int, item: int
+    dense: Floats, indptr: Integers, indices: Integers, data: Floats, weights: Floats, item: int
 ) -> float:
-    """Return T_p . e_item: by this |det E_B| changes when the item takes place p."""
+    """Return weights . e_item. By T_p . e_item |det E_B| changes when the item takes place p."""
     total = 0.0
     if dense.shape[0] == 0:
         for k in range(indptr[item], indptr[item + 1]):
-            total += T[p, indices[k]] * data[k]
+            total += weights[indices[k]] * data[k]
     else:
-        for i in range(T.shape[1]):
-            total += T[p, i] * dense[item, i]
+        for i in range(weights.shape[0]):
+            total += weights[i] * dense[item, i]
     return total
 
 

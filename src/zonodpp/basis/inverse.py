@@ -53,30 +53,27 @@ def has_drifted(former: Floats, exact: Floats) -> bool:
 
 
 @forceinline
-def replace_item(T: Floats, p: int, column: Floats, nonzero: Integers) -> None:
+def replace_item(T: Floats, p: int, column: Floats, nonzero: Integers, row: Floats) -> None:
     """Let an item enter the basis at place p: a rank-one update of T.
 
     T is the inverse of the basis, or the inverse times E; ``column`` is the inverse times e_item.
-    ``nonzero`` is scratch. The columns of a graph leave most of ``column`` zero, so the rows to
-    update are listed first, without branches that a processor could not predict.
+    ``nonzero`` is scratch, and so is ``row``, at least as long as a row of T. The columns of a
+    graph leave most of ``column`` zero, so the rows to update are listed first, without branches
+    that a processor could not predict.
     """
     width = T.shape[1]
     inverse = 1.0 / column[p]
     for i in range(width):
-        T[p, i] *= inverse
+        row[i] = T[p, i] * inverse
+        T[p, i] = row[i]
     count = 0
     for k in range(column.shape[0]):
         nonzero[count] = k
         count += 1 if (column[k] != 0.0) & (k != p) else 0
-    # Two rows at a time: row p is read half as often. An odd count ends with row p, times 0.
-    for q in range(0, count, 2):
+    for q in range(count):
         k = nonzero[q]
-        m = nonzero[q + 1] if q + 1 < count else p
-        factor = column[k]
-        other = column[m] if q + 1 < count else 0.0
         for i in range(width):
-            T[k, i] -= factor * T[p, i]
-            T[m, i] -= other * T[p, i]
+            T[k, i] -= column[k] * row[i]
 
 
 @forceinline

@@ -26,9 +26,9 @@ from zonodpp.samplers import Sampler, State, refuse_init
 from zonodpp.samplers.dilation import Dilation
 from zonodpp.samplers.exact import ExactDraws
 from zonodpp.samplers.exchange import RULES, ExchangeWalk
-from zonodpp.samplers.hit_and_run import ZonotopeWalk
 from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 from zonodpp.tiles.start import checked_basis
 
 RESERVED = 1024  # bytes of shared memory that every block takes for itself

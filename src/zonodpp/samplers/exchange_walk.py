@@ -110,7 +110,7 @@ def propose_exchange(
         return 0, -1
     s = min(int(rng.random() * r), r - 1)
     t = outside[min(int(rng.random() * left), left - 1)]
-    volume = abs(tableau_entry(dense, indptr, indices, data, T, s, t))
+    volume = abs(tableau_entry(dense, indptr, indices, data, T[s], t))
     ratio = raised(volume * lengths[t] / lengths[inside[s]], power)
     return s, t if level < acceptance(rule, ratio) else -1
 
@@ -151,7 +151,7 @@ def entering_weights(
     if not whole:
         if dense.shape[0] > 0:
             for t in range(row.shape[0]):
-                row[t] = tableau_entry(dense, indptr, indices, data, tableau, s, t)
+                row[t] = tableau_entry(dense, indptr, indices, data, tableau[s], t)
         else:
             tableau_row(rows, indptr, indices, data, tableau[s], row, scratch.nonzero)
         for k in range(inside.shape[0]):  # known exactly
@@ -205,7 +205,7 @@ def propose_entering(
     for _ in range(alias.shape[0]):
         t: int = draw_alias(rng, alias)
         if place[t] < 0 or place[t] == s:
-            share = abs(tableau_entry(dense, indptr, indices, data, T, s, t)) / size
+            share = abs(tableau_entry(dense, indptr, indices, data, T[s], t)) / size
             possible = share > ZERO and lengths[t] > 0.0
             if possible and rng.random() < raised(share, power):
                 return t
@@ -250,7 +250,7 @@ def enter(
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        replace_item(tableau, s, column, nonzero)
+        replace_item(tableau, s, column, nonzero, scratch.row)
         if whole:  # known exactly
             for k in range(column.shape[0]):
                 tableau[k, t] = 1.0 if k == s else 0.0

@@ -15,7 +15,6 @@ from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.samplers.lines import (
     ACCEPTED,
-    CHOSEN,
     DONE,
     DRAW,
     HOME,
@@ -24,18 +23,47 @@ from zonodpp.samplers.lines import (
     MOVED,
     OLD_HOME,
     TILES,
+    WALKER,
     Line,
     Rule,
     TrackedSets,
-    copy_basis,
-    copy_bounds,
+    copy_tile,
     draw_direction,
-    find_tracked,
     finish_step,
+    follow_sets,
 )
 from zonodpp.tiles.chord import Ellipsoid, chord_ends
 from zonodpp.tiles.long_step import NONE_FREE, settle
 from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, multiply
+
+
+@inline_source
+def draw_on_chord(
+    rng: np.random.Generator,
+    columns: UnitColumns,
+    ellipsoid: Ellipsoid,
+    factor: Floats,
+    tolerance: float,
+    walker: TileState,
+    stack: Floats,
+    x: Floats,
+    d: Floats,
+    scratch: TileScratch,
+    order: Integers,
+    space: Floats,
+) -> tuple[float, int]:
+    """Draw a direction d and a uniform point x + alpha d of the chord.
+
+    Returns alpha and the number of pivots, which is negative if the chord was not found.
+    ``walker`` becomes the basis from which the ends are found, at first that of the home tile.
+    """
+    draw_direction(rng, factor, scratch.weights, d)
+    copy_tile(stack, HOME, WALKER)
+    low, high, pivots = chord_ends(
+        columns, ellipsoid, walker, x, d, tolerance, scratch, order, space
+    )
+    alpha = low + (high - low) * rng.random()
+    return alpha, pivots
 
 
 @no_refcount
@@ -47,7 +75,9 @@ def run_by_long_steps(
     sets: TrackedSets,
     order: Integers,
     space: Floats,
-    tiles: TileState,
+    home: TileState,
+    walker: TileState,
+    stack: Floats,
     line: Line,
     scratch: TileScratch,
     subsets: Subsets,
@@ -57,61 +87,55 @@ def run_by_long_steps(
     counts: Integers,
 ) -> int:
     """Do as `run_by_walk`, by long steps."""
-    basis, T, u, v, reach, gap, side, age = tiles
-    chosen = TileState(
-        basis[CHOSEN],
-        T[CHOSEN],
-        u[CHOSEN],
-        v[CHOSEN],
-        reach[CHOSEN],
-        gap[CHOSEN],
-        side[CHOSEN],
-        age[CHOSEN],
-    )
-    x, d = line.x, line.d
+    x, d, inside, share = line.x, line.d, line.inside, line.share
+    starts, items = sets.starts, sets.items
+    tolerance = rule.tolerance
     while progress[DRAW] < subsets.shape[0]:
-        if age[HOME, 0] >= OLDEST:
+        if home.age[0] >= OLDEST:
             return OLD_HOME
-        draw_direction(rng, rule.factor, line.z, d)
-        multiply(T[HOME], d, v[HOME])
-        find_tracked(sets.starts, sets.items, side[HOME], line.before)
-        copy_basis(basis, T, u, v, reach, age, HOME, CHOSEN)
-        low, high, pivots = chord_ends(
-            columns, ellipsoid, chosen, x, d, rule.tolerance, scratch, order, space
+        alpha, pivots = draw_on_chord(
+            rng,
+            columns,
+            ellipsoid,
+            rule.factor,
+            tolerance,
+            walker,
+            stack,
+            x,
+            d,
+            scratch,
+            order,
+            space,
         )
         if pivots < 0:
             return LOST
-        alpha = low + (high - low) * rng.random()
-        copy_basis(basis, T, u, v, reach, age, HOME, CHOSEN)
-        copy_bounds(gap, side, HOME, CHOSEN)
+        copy_tile(stack, HOME, WALKER)
+        multiply(home.T, d, home.v)
         for p in range(x.shape[0]):
-            u[CHOSEN, p] += alpha * v[HOME, p]
-        more, log_det = settle(columns, chosen, NONE_FREE, rule.tolerance, scratch, order)
+            walker.u[p] += alpha * home.v[p]
+        more, log_det = settle(columns, walker, NONE_FREE, tolerance, scratch, order)
         if more < 0:
             return LOST
         counts[TILES] += pivots + more
-        chance = acceptance(rule, basis, log_det)
-        find_tracked(sets.starts, sets.items, side[CHOSEN], line.inside)
-        for s in range(line.share.shape[0]):
-            line.share[s] = chance if line.inside[s] else 0.0
-            line.share[s] += 1.0 - chance if line.before[s] else 0.0
+        chance = chance_to_move(rule, home.basis, walker.basis, log_det)
+        follow_sets(starts, items, home.side, 0.0, inside, share)
+        follow_sets(starts, items, walker.side, 1.0 - chance, inside, share)
+        follow_sets(starts, items, home.side, 1.0, inside, share)
         if rng.random() < chance:
             counts[ACCEPTED] += 1
             counts[MOVED] += 1 if more > 0 else 0
-            copy_basis(basis, T, u, v, reach, age, CHOSEN, HOME)
-            copy_bounds(gap, side, CHOSEN, HOME)
+            copy_tile(stack, WALKER, HOME)
             for i in range(x.shape[0]):
                 x[i] += alpha * d[i]
-        finish_step(basis[HOME], line.share, subsets, tracked, progress, thin, counts)
+        finish_step(home.basis, inside, share, 1.0, subsets, tracked, progress, thin, counts)
     return DONE
 
 
 @inline_source
-def acceptance(rule: Rule, basis: Integers, log_det: float) -> float:
-    """Return the chance to accept the chosen tile; log_det is by how much log |det E_B| rises."""
+def chance_to_move(rule: Rule, old: Integers, new: Integers, log_det: float) -> float:
+    """Return the chance to accept a basis, if log |det E_B| is larger by log_det than before."""
     log_ratio = rule.exponent * log_det
-    for p in range(basis.shape[1]):
-        new, old = basis[CHOSEN, p], basis[HOME, p]
-        log_ratio += math.log(rule.mass[new]) - math.log(rule.mass[old])
-        log_ratio += math.log(HUGE) * (rule.level[new] - rule.level[old])
+    for p in range(old.shape[0]):
+        log_ratio += math.log(rule.mass[new[p]]) - math.log(rule.mass[old[p]])
+        log_ratio += math.log(HUGE) * (rule.level[new[p]] - rule.level[old[p]])
     return math.exp(min(0.0, log_ratio))

@@ -24,8 +24,8 @@ STEPS, ACCEPTED, MOVED, TILES, REFACTORISATIONS, DRIFTS, LOST_TILES = range(7)
 # A chain keeps three tiles in one stack: that of its point, the one at which a walk has arrived,
 # and the one that was picked. (NumPy integers: for literals functions are compiled separately.)
 HOME, WALKER, CHOSEN = np.arange(3)
-# The entries of ``progress``: the draw, its step, the half of the line, whether that has begun.
-DRAW, STEP, HALF, BEGUN = range(4)
+# The entries of ``progress``: the draw, its step, the half of the line.
+DRAW, STEP, HALF = range(3)
 # Why a kernel returns: all is done, or T is to be computed anew, or the point's tile was lost.
 DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
 # Densities may overflow. They are kept as density * HUGE**level, 1 / ROOT <= density <= ROOT.
@@ -64,29 +64,19 @@ class Line(NamedTuple):
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
     z: Floats  # (r,) scratch
-    inside: Booleans  # which tracked sets are in the tile
-    before: Booleans  # which were at the start of the step
-    share: Floats  # (sets,) the chance of each set in this step
+    inside: Floats  # (sets,) 1 if the tracked set is in the present tile, else 0
+    share: Floats  # (sets,) see `follow_sets`
     tally: Floats  # (TALLY,) sums over the tiles of the line, see `walk_line`
 
 
-TALLY = 15
+TALLY = 14
 
 
 def new_line(x: Floats, c: Floats, sets: int) -> Line:
     """Allocate what a line takes, for the point x and the costs c."""
-    r = len(x)
-    return Line(
-        x=x,
-        c=c,
-        d=np.empty(r),
-        along=np.empty(r),
-        z=np.empty(r),
-        inside=np.empty(sets, np.bool_),
-        before=np.empty(sets, np.bool_),
-        share=np.empty(sets),
-        tally=np.zeros(TALLY),
-    )
+    d, along, z = np.empty((3, len(x)))
+    inside, share = np.zeros((2, sets))
+    return Line(x, c, d, along, z, inside, share, np.zeros(TALLY))
 
 
 @forceinline
@@ -106,61 +96,57 @@ def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Float
 
 
 @forceinline
-def find_tracked(starts: Integers, items: Integers, side: Floats, inside: Booleans) -> None:
-    """Tell which tracked sets are in the tile: items of the basis rest at neither bound."""
+def follow_sets(
+    starts: Integers,
+    items: Integers,
+    side: Floats,
+    passed: float,
+    inside: Floats,
+    share: Floats,
+) -> None:
+    """Note which tracked sets are in a tile, after tiles whose weights add up to ``passed``.
+
+    The weight of all tiles so far that hold set s is share[s] + inside[s] * passed. So share
+    changes only when a set is entered or left. Items of the basis rest at neither bound.
+    """
     for s in range(starts.shape[0] - 1):
-        inside[s] = True
+        present = 1.0
         for k in range(starts[s], starts[s + 1]):
             if side[items[k]] != 0.0:
-                inside[s] = False
+                present = 0.0
+        share[s] += (inside[s] - present) * passed
+        inside[s] = present
 
 
 @forceinline
-def copy_basis(
-    basis: Integers,
-    T: Floats,
-    u: Floats,
-    v: Floats,
-    reach: Floats,
-    age: Integers,
-    source: int,
-    to: int,
-) -> None:
-    """Copy a tile of the stack over another, but for the bounds of the other items."""
-    r = basis.shape[1]
-    age[to, 0] = age[source, 0]
-    for p in range(r):
-        basis[to, p] = basis[source, p]
-        u[to, p] = u[source, p]
-        v[to, p] = v[source, p]
-        reach[to, p] = reach[source, p]
-        for i in range(r):
-            T[to, p, i] = T[source, p, i]
-
-
-@forceinline
-def copy_bounds(gap: Floats, side: Floats, source: int, to: int) -> None:
-    """Copy the reduced costs: the bounds of the other items."""
-    for j in range(gap.shape[1]):
-        gap[to, j] = gap[source, j]
-        side[to, j] = side[source, j]
+def copy_tile(stack: Floats, source: int, to: int) -> None:
+    """Copy a tile of the stack over another."""
+    for k in range(stack.shape[1]):
+        stack[to, k] = stack[source, k]
 
 
 @forceinline
 def finish_step(
     basis: Integers,
+    inside: Floats,
     share: Floats,
+    total: float,
     subsets: Subsets,
     tracked: Floats,
     progress: Integers,
     thin: int,
     counts: Integers,
 ) -> None:
-    """Add to what is tracked; after a draw's last step, write the basis."""
+    """Add to what is tracked; after a draw's last step, write the basis.
+
+    ``inside`` is that of the tile in which the step began. The weight that tiles lack to ``total``
+    is that of staying in it.
+    """
     k = progress[DRAW]
     counts[STEPS] += 1
     for s in range(share.shape[0]):
-        tracked[k, s] += share[s]
+        tracked[k, s] += inside[s] + share[s] / total
+        share[s] = 0.0
     progress[HALF] = 0
     progress[STEP] += 1
     if progress[STEP] < thin:

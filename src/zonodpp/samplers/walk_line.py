@@ -1,8 +1,9 @@
 """A step of hit-and-run that walks the line, tile by tile.
 
 It visits every tile of the chord, or of a window of it, and picks one as it goes: with the exact
-conditional probability, length times density (``gibbs``), or by length alone and then a Metropolis
-test, which is Algorithm 4 of the paper.
+conditional probability, length times density (``gibbs``), or as Algorithm 4 of the paper does
+(``metropolis``): by length alone, and then accepted with the ratio of densities. To pick by length
+times min(1, ratio), and to stay with the rest of the chord's length, is the same law.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
-from zonodpp._types import Booleans, Floats, Integers, Subsets
-from zonodpp.basis.columns import UnitColumns, tableau_row
+from zonodpp._types import Floats, Integers, Subsets
+from zonodpp.basis.columns import UnitColumns, tableau_entry
 from zonodpp.samplers.lines import (
     ACCEPTED,
-    BEGUN,
     CHOSEN,
     DONE,
     DRAW,
@@ -31,11 +31,10 @@ from zonodpp.samplers.lines import (
     Line,
     Rule,
     TrackedSets,
-    copy_basis,
-    copy_bounds,
+    copy_tile,
     draw_direction,
-    find_tracked,
     finish_step,
+    follow_sets,
 )
 from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, cross, multiply, next_break
 
@@ -45,19 +44,18 @@ ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has go
     STAY,  # weight of the first tile
     OTHERS,  # weight of all other tiles
     THRESHOLD,  # the weight of all other tiles at which the next one is picked
-    PASSED,  # the part of all weight that a Metropolis test lets pass
+    LENGTH,  # the length of the line
     TOP,  # weights are in units of HUGE**TOP
-    PICKED_ALPHA,  # where the picked point lies on the line
-    PICKED_RATIO,  # density of the picked tile over that of the first
+    PICKED_ALPHA,  # where the picked point lies on the line,
+    PICKED_PART,  # and how far from where the line enters its tile
     FIRST_AHEAD,  # length of the first tile's part of the line, ahead
     FIRST_BACK,  # and back
-    AHEAD,  # length of the window's part ahead of the point
-    BACK,  # and back
+    AHEAD,  # the part of the window that lies ahead of the point, between 0 and 1
     GONE,  # where a half of the line is to go on: the length walked,
     DENSITY,  # the density of the tile relative to the first, DENSITY * HUGE**LEVEL,
     LEVEL,
     VISITED,  # and the number of tiles
-) = range(15)
+) = range(14)
 
 
 @no_refcount
@@ -66,7 +64,9 @@ def run_by_walk(
     columns: UnitColumns,
     rule: Rule,
     sets: TrackedSets,
-    tiles: TileState,
+    home: TileState,
+    walker: TileState,
+    stack: Floats,
     line: Line,
     scratch: TileScratch,
     subsets: Subsets,
@@ -79,69 +79,72 @@ def run_by_walk(
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
     """
-    basis, T, u, v, reach, gap, side, age = tiles
-    walker = TileState(
-        basis[WALKER],
-        T[WALKER],
-        u[WALKER],
-        v[WALKER],
-        reach[WALKER],
-        gap[WALKER],
-        side[WALKER],
-        age[WALKER],
-    )
+    tally = line.tally
     while progress[DRAW] < subsets.shape[0]:
-        if progress[HALF] == 0 and progress[BEGUN] == 0:
-            if age[HOME, 0] >= OLDEST:
-                return OLD_HOME
-            if rule.fresh:
-                draw_tiling(rng, columns, tiles, line.c, scratch)
-            draw_direction(rng, rule.factor, line.z, line.d)
-            multiply(T[HOME], line.d, v[HOME])
-            find_tracked(sets.starts, sets.items, side[HOME], line.before)
-            place_window(rng, rule.window, line.tally, line.share)
-        while progress[HALF] < 2:
-            forward = 1.0 - 2.0 * progress[HALF]
-            if progress[BEGUN] == 0:
-                copy_basis(basis, T, u, v, reach, age, HOME, WALKER)
-                copy_bounds(gap, side, HOME, WALKER)
-                begin_half(forward, line.d, walker.v, line.along, line.tally)
-                for s in range(line.inside.shape[0]):
-                    line.inside[s] = line.before[s]
-                progress[BEGUN] = 1
-            status: int = walk_half(rng, columns, rule, sets, tiles, walker, line, scratch, forward)
-            if status != DONE:
-                return status
-            counts[TILES] += int(line.tally[VISITED])
-            progress[BEGUN] = 0
-            progress[HALF] += 1
-        end_line(rng, rule, tiles, line, counts)
-        finish_step(basis[HOME], line.share, subsets, tracked, progress, thin, counts)
+        half = progress[HALF]
+        forward = 1.0 - 2.0 * half
+        if tally[VISITED] == 0.0:
+            if half == 0:
+                if home.age[0] >= OLDEST:
+                    return OLD_HOME
+                begin_line(rng, columns, rule, home, line, scratch)
+            copy_tile(stack, HOME, WALKER)
+            begin_half(forward, line.d, walker.v, line.along, tally)
+        status: int = walk_half(rng, columns, rule, sets, stack, walker, line, scratch, forward)
+        if status != DONE:
+            return status
+        counts[TILES] += int(tally[VISITED])
+        tally[VISITED] = 0.0
+        progress[HALF] += 1
+        if half == 1:
+            total: float = end_line(rng, rule, sets, home, stack, line, counts)
+            finish_step(
+                home.basis,
+                line.inside,
+                line.share,
+                total,
+                subsets,
+                tracked,
+                progress,
+                thin,
+                counts,
+            )
     return DONE
 
 
 @inline_source
-def draw_tiling(
+def begin_line(
     rng: np.random.Generator,
     columns: UnitColumns,
-    tiles: TileState,
-    c: Floats,
+    rule: Rule,
+    home: TileState,
+    line: Line,
     scratch: TileScratch,
 ) -> None:
-    """Draw new costs c and a new point: given B it is uniform in its tile, whatever the costs are.
+    """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
 
-    The law holds for any costs that know nothing of the basis, so they may be cheap: they come from
-    one number of the generator, by the hash of SplitMix64.
+    Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
+    that know nothing of the basis, so they may be cheap.
     """
-    draw_costs(rng.random(), c)
-    weights, row = scratch.weights, scratch.row
-    price_basis(tiles.basis, tiles.T, c, weights)
-    rows, _, indptr, indices, data, _, _ = columns
-    tableau_row(rows, indptr, indices, data, weights, row, scratch.nonzero)
-    set_bounds(c, row, tiles.basis, tiles.gap, tiles.side)
-    u, reach = tiles.u, tiles.reach
-    for p in range(u.shape[1]):
-        u[HOME, p] = rng.random() * reach[HOME, p]
+    _, dense, indptr, indices, data, _, _ = columns
+    basis, T, c, weights = home.basis, home.T, line.c, scratch.weights
+    if rule.fresh:
+        draw_point(rng, home.reach, home.u)
+        draw_costs(rng.random(), c)
+        price_basis(basis, T, c, weights)
+        set_bounds(dense, indptr, indices, data, weights, c, basis, home.gap, home.side)
+    draw_direction(rng, rule.factor, line.z, line.d)
+    multiply(home.T, line.d, home.v)
+    for k in range(line.tally.shape[0]):
+        line.tally[k] = 0.0
+    line.tally[AHEAD] = 1.0 - rng.random()
+
+
+@forceinline
+def draw_point(rng: np.random.Generator, reach: Floats, u: Floats) -> None:
+    """Draw a uniform point of a tile."""
+    for p in range(u.shape[0]):
+        u[p] = rng.random() * reach[p]
 
 
 @forceinline
@@ -157,39 +160,35 @@ def draw_costs(seed: float, c: Floats) -> None:
 
 @forceinline
 def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> None:
-    """Set the multipliers c_B T of the home tile."""
+    """Set the multipliers c_B T of a tile."""
     for i in range(multipliers.shape[0]):
         multipliers[i] = 0.0
     for p in range(multipliers.shape[0]):
-        cost = c[basis[HOME, p]]
+        cost = c[basis[p]]
         for i in range(multipliers.shape[0]):
-            multipliers[i] += cost * T[HOME, p, i]
+            multipliers[i] += cost * T[p, i]
 
 
 @forceinline
-def set_bounds(c: Floats, row: Floats, basis: Integers, gap: Floats, side: Floats) -> None:
-    """Set the bounds of the home tile from its reduced costs c - row."""
-    for j in range(row.shape[0]):
-        reduced = c[j] - row[j]
-        gap[HOME, j] = abs(reduced)
-        side[HOME, j] = 1.0 if reduced >= 0.0 else -1.0
-    for p in range(basis.shape[1]):
-        gap[HOME, basis[HOME, p]] = 0.0
-        side[HOME, basis[HOME, p]] = 0.0
-
-
-@forceinline
-def place_window(rng: np.random.Generator, window: float, tally: Floats, share: Floats) -> None:
-    """Place the window uniformly around the point, and set all sums to zero."""
-    for k in range(tally.shape[0]):
-        tally[k] = 0.0
-    for s in range(share.shape[0]):
-        share[s] = 0.0
-    ahead = window
-    if window < np.inf:
-        ahead *= rng.random()
-    tally[AHEAD] = ahead
-    tally[BACK] = window - ahead if window < np.inf else np.inf
+def set_bounds(
+    dense: Floats,
+    indptr: Integers,
+    indices: Integers,
+    data: Floats,
+    multipliers: Floats,
+    c: Floats,
+    basis: Integers,
+    gap: Floats,
+    side: Floats,
+) -> None:
+    """Set the bounds of a tile from its reduced costs c - c_B T E."""
+    for j in range(c.shape[0]):
+        reduced = c[j] - tableau_entry(dense, indptr, indices, data, multipliers, j)
+        gap[j] = abs(reduced)
+        side[j] = 1.0 if reduced >= 0.0 else -1.0
+    for p in range(basis.shape[0]):
+        gap[basis[p]] = 0.0
+        side[basis[p]] = 0.0
 
 
 @forceinline
@@ -201,7 +200,6 @@ def begin_half(forward: float, d: Floats, v: Floats, along: Floats, tally: Float
     tally[GONE] = 0.0
     tally[DENSITY] = 1.0
     tally[LEVEL] = 0.0
-    tally[VISITED] = 0.0
 
 
 @inline_source
@@ -210,7 +208,7 @@ def walk_half(
     columns: UnitColumns,
     rule: Rule,
     sets: TrackedSets,
-    tiles: TileState,
+    stack: Floats,
     tile: TileState,
     line: Line,
     scratch: TileScratch,
@@ -223,10 +221,12 @@ def walk_half(
     (weight at the last pick) / U. So nothing is stored but the pick.
     """
     basis, T, u, v, reach, _, side, age = tile
-    tally = line.tally
-    limit = tally[AHEAD] if forward > 0.0 else tally[BACK]
+    tally, share = line.tally, line.share
+    # An infinite window may lie ahead as a whole: its other part is then NaN, which limits nothing.
+    limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density = tally[GONE], tally[DENSITY]
     level, visited = int(tally[LEVEL]), int(tally[VISITED])
+    changed = True  # whether tracked items may have come or gone
     status = LOST
     while visited <= ENDLESS:
         if age[0] >= OLDEST:
@@ -237,10 +237,12 @@ def walk_half(
         if last:
             length = limit - gone
         if rule.gibbs and level > tally[TOP]:
-            rescale(tally, line.share, level)
-        weight, passed = tile_weight(rule.gibbs, length, density, level, tally[TOP])
-        tally[PASSED] += passed
-        add_to_share(passed, line.share, line.inside)
+            rescale(tally, share, level)
+        if changed:
+            passed = tally[STAY] + tally[OTHERS]
+            follow_sets(sets.starts, sets.items, side, passed, line.inside, share)
+        weight = length * scaled_density(rule.gibbs, density, level - tally[TOP])
+        tally[LENGTH] += length
         if visited == 0:
             tally[STAY] += weight
             tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
@@ -248,8 +250,9 @@ def walk_half(
             tally[OTHERS] += weight
             if tally[OTHERS] > tally[THRESHOLD]:
                 tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
-                tally[PICKED_RATIO] = density if level == 0 else (np.inf if level > 0 else 0.0)
-                tally[PICKED_ALPHA] = pick_tile(rng, tiles, rule.fresh, length, forward, gone)
+                tally[PICKED_PART] = length * rng.random()
+                tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
+                copy_tile(stack, WALKER, CHOSEN)
         visited += 1
         if last:
             status = DONE
@@ -268,8 +271,7 @@ def walk_half(
             while density < 1.0 / ROOT:
                 density *= HUGE
                 level -= 1
-            if sets.tracked[left] or sets.tracked[entered]:
-                find_tracked(sets.starts, sets.items, side, line.inside)
+            changed = sets.tracked[left] or sets.tracked[entered]
         elif rule.reflect:
             reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
         else:
@@ -297,54 +299,13 @@ def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: 
 
 
 @forceinline
-def tile_weight(
-    gibbs: bool, length: float, density: float, level: int, top: float
-) -> tuple[float, float]:
-    """Return the weight with which a tile is picked, and the part that a test lets pass.
-
-    The Gibbs rule picks by length times density, in units of HUGE**top, and all of it passes.
-    Metropolis picks by length alone and accepts with the ratio of densities.
-    """
-    if gibbs:
-        weight = 0.0  # more than one level below the top a tile does not count
-        if level == top:
-            weight = length * density
-        elif level == top - 1.0:
-            weight = length * (density / HUGE)
-        return weight, weight
-    if level == 0:
-        return length, length * min(1.0, density)
-    return length, length if level > 0 else 0.0
-
-
-@forceinline
-def add_to_share(passed: float, share: Floats, inside: Booleans) -> None:
-    """Add the weight of a tile to the averages of the tracked sets that are in it."""
-    for s in range(share.shape[0]):
-        if inside[s]:
-            share[s] += passed
-
-
-@inline_source
-def pick_tile(
-    rng: np.random.Generator,
-    tiles: TileState,
-    fresh: bool,
-    length: float,
-    forward: float,
-    gone: float,
-) -> float:
-    """Note the walker's tile and a uniform point of its part of the line; return its alpha."""
-    basis, T, u, v, reach, gap, side, age = tiles
-    copy_basis(basis, T, u, v, reach, age, WALKER, CHOSEN)
-    alpha = 0.0
-    if not fresh:
-        copy_bounds(gap, side, WALKER, CHOSEN)
-        part = length * rng.random()
-        alpha = forward * (gone + part)
-        for k in range(u.shape[1]):
-            u[CHOSEN, k] += part * v[WALKER, k]
-    return alpha
+def scaled_density(gibbs: bool, density: float, level: float) -> float:
+    """Return density * HUGE**level, for level <= 0 if the rule is Gibbs; else at most 1."""
+    if level < 0.0:
+        density = density / HUGE if level == -1.0 else 0.0  # what is smaller does not count
+    if gibbs or (level <= 0.0 and density < 1.0):
+        return density
+    return 1.0
 
 
 @forceinline
@@ -361,33 +322,37 @@ def rescale(tally: Floats, share: Floats, level: int) -> None:
 
 @inline_source
 def end_line(
-    rng: np.random.Generator, rule: Rule, tiles: TileState, line: Line, counts: Integers
-) -> None:
-    """Decide between the first tile and the pick, and set tile, point and averages accordingly."""
-    basis, T, u, v, reach, gap, side, age = tiles
-    tally, share, before = line.tally, line.share, line.before
-    total = tally[STAY] + tally[OTHERS]
-    for s in range(share.shape[0]):
-        if before[s] and not rule.gibbs:  # what the test rejects stays in the first tile
-            share[s] += total - tally[PASSED]
-        share[s] /= total
+    rng: np.random.Generator,
+    rule: Rule,
+    sets: TrackedSets,
+    home: TileState,
+    stack: Floats,
+    line: Line,
+    counts: Integers,
+) -> float:
+    """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
+    u, v, x, d, tally = home.u, home.v, line.x, line.d, line.tally
+    stay, back = tally[STAY], tally[FIRST_BACK]
+    passed = stay + tally[OTHERS]
+    follow_sets(sets.starts, sets.items, home.side, passed, line.inside, line.share)
+    total: float = passed if rule.gibbs else tally[LENGTH]
+    spot = rng.random() * total
     alpha = 0.0
-    moves = rng.random() * total >= tally[STAY] and tally[OTHERS] > 0.0
-    accepted = rule.gibbs or not moves or rng.random() < tally[PICKED_RATIO]
-    counts[ACCEPTED] += 1 if accepted else 0
-    if moves and accepted:
-        counts[MOVED] += 1
-        copy_basis(basis, T, u, v, reach, age, CHOSEN, HOME)
-        copy_bounds(gap, side, CHOSEN, HOME)
-        alpha = tally[PICKED_ALPHA]
-    elif not (moves or rule.fresh):  # a uniform point of the first tile's part of the line
-        back = tally[FIRST_BACK]
+    part = 0.0
+    if spot < stay:  # a uniform point of the first tile's part of the line
         alpha = (tally[FIRST_AHEAD] + back) * rng.random() - back
-        for k in range(u.shape[1]):
-            u[HOME, k] += alpha * v[HOME, k]
+        part = alpha
+    elif spot < passed:
+        counts[MOVED] += 1
+        alpha = tally[PICKED_ALPHA]
+        part = tally[PICKED_PART]
+        copy_tile(stack, CHOSEN, HOME)
+    counts[ACCEPTED] += 1 if spot < passed else 0
     if not rule.fresh:
-        for i in range(line.x.shape[0]):
-            line.x[i] += alpha * line.d[i]
+        for i in range(x.shape[0]):
+            u[i] += part * v[i]
+            x[i] += alpha * d[i]
+    return total
 
 
 @forceinline

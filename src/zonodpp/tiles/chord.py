@@ -146,7 +146,7 @@ def enter_nearest(
                 best = p
         if settled[best] == 0 and abs(column[best]) > SAFE_PIVOT:
             if basis[best] != item:
-                pivot(T, tile.v, best, column, nonzero)
+                pivot(T, tile.v, best, column, nonzero, scratch.weights)
                 basis[best] = item
                 tile.reach[best] = lengths[item]
             settled[best] = 1
@@ -180,7 +180,7 @@ def enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
         if abs(column[p]) > abs(column[place]):
             place = p
     tile.side[tile.basis[place]] = 1.0
-    pivot(tile.T, tile.v, place, column, scratch.nonzero)
+    pivot(tile.T, tile.v, place, column, scratch.nonzero, scratch.weights)
     tile.basis[place] = -1
     tile.reach[place] = np.inf
     return place

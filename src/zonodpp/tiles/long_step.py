@@ -80,7 +80,7 @@ def select_by_mass(
     return high - 1, slope if high > last_place else 0.0
 
 
-@forceinline
+@inline_source
 def long_ratio_test(
     row: Floats,
     ratio: Floats,
@@ -196,7 +196,7 @@ def dual_pivot(
     gap[entering] = 0.0
     side[entering] = 0.0
     size: float = column[p]
-    age[0] += pivot(T, v, p, column, scratch.nonzero)
+    age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
     basis[p] = entering
     u[p] = start + step
     reach[p] = lengths[entering]

@@ -8,6 +8,7 @@ paper (equation 9). One pivot leads into a neighbouring tile.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -46,18 +47,33 @@ class TileScratch(NamedTuple):
     nonzero: Integers  # (r,)
 
 
-def empty_tile(r: int, n: int, *stack: int) -> TileState:
-    """Allocate a tile, or a stack of tiles."""
-    return TileState(
-        basis=np.zeros((*stack, r), np.int64),
-        T=np.zeros((*stack, r, r)),
-        u=np.zeros((*stack, r)),
-        v=np.zeros((*stack, r)),
-        reach=np.zeros((*stack, r)),
-        gap=np.zeros((*stack, n)),
-        side=np.ones((*stack, n)),
-        age=np.zeros((*stack, 1), np.int64),
-    )
+def empty_tile(r: int, n: int) -> TileState:
+    """Allocate a tile."""
+    return tile_stack(r, n, 1)[1][0]
+
+
+def tile_stack(r: int, n: int, count: int) -> tuple[Floats, list[TileState]]:
+    """Allocate tiles, each of them a row of one array, so that one loop copies a tile.
+
+    A row begins with the bounds: its first 2 n entries. The integers are read and written through
+    views of the same memory.
+    """
+    sizes = (n, n, r * r, r, r, r, r, 1)
+    ends = list(accumulate(sizes))
+    stack = np.zeros((count, ends[-1]))
+    tiles = []
+    for row in stack:
+        parts = [row[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        gap, side, T, u, v, reach, basis, age = parts
+        integers = basis.view(np.int64), age.view(np.int64)
+        tiles.append(TileState(integers[0], T.reshape(r, r), u, v, reach, gap, side, integers[1]))
+    return stack, tiles
+
+
+def put_tile(tile: TileState, other: TileState) -> None:
+    """Overwrite a tile by another."""
+    for array, values in zip(tile, other, strict=True):
+        array[...] = values
 
 
 def copy_of(tile: TileState) -> TileState:
@@ -105,17 +121,18 @@ def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
 
 
 @forceinline
-def pivot(tile_T: Floats, v: Floats, p: int, column: Floats, nonzero: Integers) -> int:
+def pivot(T: Floats, v: Floats, p: int, column: Floats, nonzero: Integers, row: Floats) -> int:
     """Put the item with ``column`` = T e_item into place p: T and the speeds, O(r^2).
 
-    Returns by how much T has aged: a small pivot asks for a T that is computed anew.
+    ``nonzero`` and ``row`` are scratch. Returns by how much T has aged: a small pivot asks for a T
+    that is computed anew.
     """
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
     for k in range(column.shape[0]):
         v[k] -= column[k] * speed
     v[p] = speed
-    replace_item(tile_T, p, column, nonzero)
+    replace_item(T, p, column, nonzero, row)
     return 1 if abs(inverse) < LARGE else OLDEST
 
 
@@ -207,6 +224,6 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
         side[entering] = 0.0
         tableau_column(dense, indptr, indices, data, T, entering, column)
         size = abs(column[p])
-        age[0] += pivot(T, v, p, column, scratch.nonzero)
+        age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
         basis[p] = entering
     return size, left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import SupportsIndex
 
 import numpy as np
 import scipy.linalg
@@ -66,12 +65,6 @@ def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
     return tile
 
 
-def put_tile(tiles: TileState, which: SupportsIndex, tile: TileState) -> None:
-    """Write a tile into a stack of tiles."""
-    for stack, array in zip(tiles, tile, strict=True):
-        stack[which] = array
-
-
 def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
     """Return the tile of a basis in the tiling of the costs c."""
     tile = bare_tile(columns, basis)
@@ -82,11 +75,17 @@ def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileSta
     return tile
 
 
+def point_of(columns: UnitColumns, tile: TileState) -> Floats:
+    """Return the point of a tile that has the coordinates u."""
+    rest = np.where(tile.side < 0, columns.lengths, 0.0)
+    rest[tile.basis] = tile.u
+    return np.asarray(matrix_of(columns) @ rest)
+
+
 def tile_with_point(columns: UnitColumns, basis: Integers, c: Floats, x: Floats) -> TileState:
     """Return the tile of a basis with the coordinates of x, which may lie outside the tile."""
     tile = tile_from_basis(columns, basis, c)
-    rest = np.where(tile.side < 0, columns.lengths, 0.0)
-    tile.u[:] = tile.T @ (x - matrix_of(columns) @ rest)
+    tile.u[:] = tile.T @ (x - point_of(columns, tile))  # from the corner where u = 0
     return tile
 
 

@@ -125,7 +125,8 @@ class Annealed:
         can be run backwards.
         """
         r = bases.shape[1]
-        tables, scratch = (self.columns, self.sampler.alias), (np.empty(r), np.empty(r, np.int64))
+        tables = self.columns, self.sampler.alias
+        scratch = np.empty(r), np.empty(r, np.int64), np.empty(r)
         sums = np.empty(len(bases))
         chunk = max(1, INVERSES // r**2)
         for first in range(0, len(bases), chunk):
@@ -167,6 +168,7 @@ def anneal(
     sums: Floats,
     column: Floats,
     nonzero: Integers,
+    row: Floats,
 ) -> bool:
     """Exchange an item of each basis at each power p, and add -log |det E_B| to sums before it.
 
@@ -187,14 +189,14 @@ def anneal(
                 return False
             while True:
                 t = draw_alias(rng, alias)
-                entry = tableau_entry(dense, indptr, indices, data, T, s, t)
+                entry = tableau_entry(dense, indptr, indices, data, T[s], t)
                 cosine = abs(entry) / size
                 level = rng.random()
                 if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
                     break
             if t != bases[k, s]:
                 tableau_column(dense, indptr, indices, data, T, t, column)
-                replace_item(T, s, column, nonzero)
+                replace_item(T, s, column, nonzero, row)
                 bases[k, s] = t
                 logs[k] -= math.log(abs(entry))
     return True
