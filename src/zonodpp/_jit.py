@@ -105,9 +105,9 @@ class _PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
-        self._get_module_for_linking()  # is kept, and linked into kernels
-        kept = [str(v) for v in self._final_module.global_variables if "NumbaEnv" in v.name]
-        self._final_module = codegen.ll.parse_assembly("\n".join(kept))
+        variables = self._get_module_for_linking().global_variables  # kept, and linked into kernels
+        kept = [str(variable) for variable in variables if "NumbaEnv" in variable.name]
+        self._final_module: Any = codegen.ll.parse_assembly("\n".join(kept))
         super()._finalize_final_module()
 
 

@@ -18,7 +18,6 @@ from zonodpp.samplers import lines, walk_line
 from zonodpp.samplers.lines import HUGE, ROOT
 from zonodpp.samplers.walk_line import (
     AHEAD,
-    BACK,
     DENSITY,
     ENDLESS,
     FIRST_AHEAD,
@@ -26,15 +25,16 @@ from zonodpp.samplers.walk_line import (
     GONE,
     LEVEL,
     OTHERS,
-    PASSED,
-    PICKED_RATIO,
     STAY,
     THRESHOLD,
     TOP,
     VISITED,
 )
 
-TALLY = lines.TALLY
+# Entries of ``tally`` beyond those of `walk_line`: the window's part back, the part of
+# all weight that a Metropolis test lets pass, and the density of the picked tile over the first's.
+BACK, PASSED, PICKED_RATIO = range(lines.TALLY, lines.TALLY + 3)
+TALLY = lines.TALLY + 3
 # The entries of ``marks``: pivots since T of the tile was computed, and since that of the picked
 # tile was; how often a tile was picked; whether the walk has gone astray.
 AGE, PICKED_AGE, PICKS, LOST = range(4)
@@ -85,7 +85,7 @@ class Chain(NamedTuple):
 
 def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function, Function]:
     """Compile the functions that add up what is seen on a line, see `walk_line`."""
-    tile_weight = of_processor(walk_line.tile_weight)
+    scaled_density = of_processor(walk_line.scaled_density)
     density_ratio = of_processor(walk_line.density_ratio)
 
     @inlined
@@ -109,7 +109,8 @@ def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function, F
             tally[OTHERS] /= HUGE
             tally[THRESHOLD] /= HUGE
             unit /= HUGE
-        weight, passed = tile_weight(gibbs, length, tally[DENSITY], tally[LEVEL], tally[TOP])
+        passed = length * scaled_density(gibbs, tally[DENSITY], tally[LEVEL] - tally[TOP])
+        weight = passed if gibbs else length
         tally[PASSED] += passed
         if tally[VISITED] > 0.0:
             tally[OTHERS] += weight

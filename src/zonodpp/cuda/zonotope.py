@@ -17,7 +17,9 @@ from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
 from zonodpp.cuda.half_lines import (
     AGE,
     LOST,
+    PASSED,
     PICKED_AGE,
+    PICKED_RATIO,
     PICKS,
     TALLY,
     Chain,
@@ -46,8 +48,6 @@ from zonodpp.samplers.walk_line import (
     FIRST_AHEAD,
     FIRST_BACK,
     OTHERS,
-    PASSED,
-    PICKED_RATIO,
     STAY,
     VISITED,
 )
