@@ -46,7 +46,9 @@ PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
 @dataclass(frozen=True)
 class HitAndRun:
-    """Hit-and-run on the zonotope: Algorithms 4 and 5 of the paper, and the exact line.
+    """Hit-and-run on the zonotope of A, whose tiles are the bases.
+
+    A step draws a line through the point where the chain is, and a point of that line.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class HitAndRun:
         Move inside a randomly placed window of this length (in units of the directions) only.
         ``inf`` walks whole chords. Default: about four tiles for each item of a basis.
     base_measure : {"sqrt", "full"}
-        Scale column i of the zonotope by sqrt(q_i) or by q_i (the paper's section 3.4).
+        Scale column i of the zonotope by sqrt(q_i) or by q_i; see section 3.4 of the paper.
     c : (n,) array_like, optional
         The linear objective of a fixed tiling. Ties, which would leave no tiling, are broken by a
         perturbation of relative size 1e-9. Default: Gaussian, drawn once for each chain.
@@ -71,6 +73,17 @@ class HitAndRun:
     reflect : bool, optional
         Let the walk go on from the boundary as from a mirror, to the end of the window. Default:
         where sets are tracked and nothing else is asked for, since averages gain from long walks.
+
+    See Also
+    --------
+    sample : Where to pass it.
+    Zonotope : Tiles, chords and walks one by one.
+    Exact : Independent draws, for power 2.
+
+    References
+    ----------
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, algorithms 4 and 5.
 
     Examples
     --------
