@@ -75,7 +75,7 @@ def find_map(
     Raises
     ------
     ValueError
-        When k is given for a target that fixes it, or is larger than the rank allows.
+        When k is not the size that the target fixes, or is larger than the rank allows.
 
     See Also
     --------

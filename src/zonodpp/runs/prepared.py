@@ -41,8 +41,10 @@ def prepare(target: Target, method: str | Method = "auto", **options: object) ->
 
     Raises
     ------
+    TypeError
+        When there is no such method, or it has no such option.
     ValueError
-        When the method does not draw from such a target, or an option does not exist.
+        When the method does not draw from such a target.
 
     See Also
     --------
@@ -108,6 +110,17 @@ class PreparedSampler:
             A generator is used as it is and goes on from draw to draw.
         burn_in : int
             Steps thrown away first. Independent draws need none.
+
+        Returns
+        -------
+        array of int
+            Numbers of the items.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, prepare
+        >>> prepare(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])).draw(0).shape
+        (2,)
         """
         generator = _generator(rng)
         steps = as_count(burn_in, "burn_in", 0) + 1
@@ -132,6 +145,18 @@ class PreparedSampler:
         burn_in, thin : int
             Steps thrown away first, and steps from one subset to the next. Independent draws need
             neither, and ignore both.
+
+        Returns
+        -------
+        iterator of arrays of int
+            Numbers of the items of each subset.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, prepare
+        >>> stream = prepare(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])).stream(0)
+        >>> next(stream).shape
+        (2,)
         """
         generator = _generator(rng)
         burn_in, thin = as_count(burn_in, "burn_in", 0), as_count(thin, "thin", 1)

@@ -113,8 +113,10 @@ def sample(
 
     Raises
     ------
+    TypeError
+        When there is no such method, or it has no such option.
     ValueError
-        When the method does not draw from such a target, or an option does not exist.
+        When the method does not draw from such a target.
 
     See Also
     --------
