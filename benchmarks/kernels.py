@@ -34,7 +34,7 @@ from zonodpp.samplers.exchange_walk import (
     propose_entering,
 )
 from zonodpp.samplers.lines import HOME, WALKER, copy_tile
-from zonodpp.samplers.walk_line import draw_costs, price_basis, set_bounds
+from zonodpp.samplers.tilings import draw_costs, price_basis, set_bounds
 from zonodpp.tiles.frame import frame_of
 from zonodpp.tiles.long_step import long_ratio_test, order_scratch
 from zonodpp.tiles.pivots import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.basis.columns import UnitColumns, tableau_entry
+from zonodpp.basis.columns import UnitColumns
 from zonodpp.samplers.lines import (
     ACCEPTED,
     CHOSEN,
@@ -36,6 +36,7 @@ from zonodpp.samplers.lines import (
     finish_step,
     follow_sets,
 )
+from zonodpp.samplers.tilings import draw_costs, draw_point, price_basis, set_bounds
 from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, cross, multiply, next_break
 
 ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has gone astray
@@ -138,57 +139,6 @@ def begin_line(
     for k in range(line.tally.shape[0]):
         line.tally[k] = 0.0
     line.tally[AHEAD] = 1.0 - rng.random()
-
-
-@forceinline
-def draw_point(rng: np.random.Generator, reach: Floats, u: Floats) -> None:
-    """Draw a uniform point of a tile."""
-    for p in range(u.shape[0]):
-        u[p] = rng.random() * reach[p]
-
-
-@forceinline
-def draw_costs(seed: float, c: Floats) -> None:
-    """Fill c with numbers that follow from a seed between 0 and 1, by the hash of SplitMix64."""
-    first = np.uint64(np.int64(seed * 2.0**53))
-    for j in range(c.shape[0]):
-        z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        c[j] = np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11)))
-
-
-@forceinline
-def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> None:
-    """Set the multipliers c_B T of a tile."""
-    for i in range(multipliers.shape[0]):
-        multipliers[i] = 0.0
-    for p in range(multipliers.shape[0]):
-        cost = c[basis[p]]
-        for i in range(multipliers.shape[0]):
-            multipliers[i] += cost * T[p, i]
-
-
-@forceinline
-def set_bounds(
-    dense: Floats,
-    indptr: Integers,
-    indices: Integers,
-    data: Floats,
-    multipliers: Floats,
-    c: Floats,
-    basis: Integers,
-    gap: Floats,
-    side: Floats,
-) -> None:
-    """Set the bounds of a tile from its reduced costs c - c_B T E."""
-    for j in range(c.shape[0]):
-        reduced = c[j] - tableau_entry(dense, indptr, indices, data, multipliers, j)
-        gap[j] = abs(reduced)
-        side[j] = 1.0 if reduced >= 0.0 else -1.0
-    for p in range(basis.shape[0]):
-        gap[basis[p]] = 0.0
-        side[basis[p]] = 0.0
 
 
 @forceinline
