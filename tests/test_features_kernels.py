@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import Nystroem
 
@@ -214,3 +215,31 @@ def test_missing_scikit_learn(monkeypatch):
     with pytest.raises(ImportError, match=r"zonodpp\[ml\]"):
         similarity(X, kernel="polynomial")
     assert rp_cholesky(X, 5, gamma=median_gamma(X), rng=0).shape == (150, 5)
+
+
+def test_random_pivots_are_drawn_in_proportion_to_what_is_left():
+    few = similarity(X[:5], gamma=0.3)
+    rng = np.random.default_rng(0)
+    found = [
+        rp_cholesky(few, 3, kernel="precomputed", return_pivots=True, rng=rng)[1]
+        for _ in range(3000)
+    ]
+    first, second = np.array(found)[:, :2].T
+    seen = np.zeros((5, 5))
+    np.add.at(seen, (first, second), 1)
+    left = np.array([np.diagonal(few - np.outer(few[i], few[i]) / few[i, i]) for i in range(5)])
+    law = np.maximum(left, 0) / left.sum(axis=1, keepdims=True) / 5
+    expected = 3000 * law[law > 1e-12]
+    assert (seen[law <= 1e-12] == 0).all()
+    statistic = ((seen[law > 1e-12] - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(statistic, expected.size - 1) > 1e-4
+    uniform = 3000 / expected.size  # a broken twin: any other item, whatever is left of it
+    wrong = ((seen[law > 1e-12] - uniform) ** 2 / uniform).sum()
+    assert stats.chi2.sf(wrong, expected.size - 1) < 1e-4
+
+
+@pytest.mark.parametrize("rank", [1, 31, 33, 120])
+def test_features_agree_with_the_kernel_at_pivots(rank):
+    Phi, pivots = rp_cholesky(X, rank, gamma=3.0, return_pivots=True, rng=2)
+    assert len(set(pivots.tolist())) == len(pivots) == Phi.shape[1] == rank
+    assert Phi @ Phi[pivots].T == pytest.approx(similarity(X, X[pivots], gamma=3.0), abs=1e-9)

@@ -1,3 +1,5 @@
+import functools
+import itertools
 import pickle
 
 import numpy as np
@@ -7,7 +9,7 @@ import scipy.sparse as sp
 from law import THRESHOLD, p_value
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.cluster import kmeans_plusplus
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -15,13 +17,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from zonodpp.apps import LandmarkSelector, landmark_features
+from zonodpp.apps import LandmarkSelector, landmark_features, landmark_search
 from zonodpp.apps.landmark_features import (
     Moments,
     kernel_features,
     merge,
     principal_directions,
     row_keys,
+)
+from zonodpp.apps.landmark_search import (
+    DistinctRows,
+    _Landmarks,
+    _leading_features,
+    random_pivots,
+    search_rows,
 )
 from zonodpp.datasets import mnist_ones
 
@@ -278,6 +287,7 @@ def test_fewer_distinct_rows_than_landmarks_warns():
         ({"n_landmarks": 2.5}, TypeError, "n_landmarks must be a whole number"),
         ({"n_draws": 0}, ValueError, "n_draws must be at least 1"),
         ({"method": "guess"}, ValueError, "method must be one of"),
+        ({"method": "search", "transformer": "pca"}, ValueError, "takes no transformer"),
         ({"transformer": "tsne"}, ValueError, "transformer must be one of"),
         ({"transformer": 3}, TypeError, "fit_transform"),
         ({"transformer": "precomputed"}, ValueError, "X has 12 columns"),
@@ -303,20 +313,123 @@ def test_bad_input(X):
         selector.fit(X).transform(X[:, :5])
 
 
-def test_nystroem_error_is_below_uniform_and_kmeans_plus_plus():
-    images = mnist_ones().reshape(1000, -1)
-    gamma = 1 / (784 * images.var())
+def nystroem_error(K, B):
+    left = K - K[:, B] @ np.linalg.pinv(K[np.ix_(B, B)]) @ K[B]
+    return (left**2).sum()
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+def test_nystroem_error_is_below_all_rivals(factor):
+    images = mnist_ones().reshape(1000, -1)[:400]
+    gamma = factor / (784 * images.var())
     K = rbf_kernel(images, gamma=gamma)
 
-    def error(B):
-        return ((K - K[:, B] @ np.linalg.pinv(K[np.ix_(B, B)]) @ K[B]) ** 2).mean()
+    def centroids(seed):
+        found = KMeans(10, n_init=1, random_state=seed).fit(images)
+        return found.transform(images).argmin(axis=0)
 
-    ours, uniform, plus = [], [], []
+    def ours(seed, **settings):
+        selector = LandmarkSelector(10, gamma=gamma, random_state=seed, **settings)
+        return selector.fit(images).indices_
+
+    ways = [
+        ours,
+        centroids,
+        lambda seed: kmeans_plusplus(images, 10, random_state=seed)[1],
+        lambda seed: np.random.default_rng(seed).choice(400, 10, replace=False),
+        lambda seed: ours(seed, method="rp-cholesky"),
+        lambda seed: ours(seed, transformer="kernel"),
+    ]
+    search, *rivals = [np.mean([nystroem_error(K, way(s)) for s in range(3)]) for way in ways]
+    assert search < min(rivals)
+
+
+def features_and_tail(n=60, p=9, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)), rng.uniform(0.1, 1.0, n)
+
+
+def left_over(Phi, tail, B):
+    """The squared norm of what landmarks leave of ``Phi Phi'``, when tails are noise."""
+    core = Phi[B] @ Phi[B].T + np.diag(tail[B])
+    M = np.eye(Phi.shape[1]) - Phi[B].T @ np.linalg.solve(core, Phi[B])
+    return (np.linalg.multi_dot([Phi, M, Phi.T]) ** 2).sum()
+
+
+def test_search_knows_the_error_of_every_exchange():
+    Phi, tail = features_and_tail()
+    found = _Landmarks(Phi, tail, 5)
+    for place, item in enumerate([3, 14, 15, 9, 26]):
+        found.put(place, item)
+    found.take(2)
+    kept = np.array([3, 14, 9, 26])
+    assert found.error == pytest.approx(left_over(Phi, tail, kept))
+    item = found.best()
+    every = [left_over(Phi, tail, np.append(kept, j)) for j in range(60) if j not in kept]
+    found.put(2, item)
+    assert found.error == pytest.approx(min(every))
+    assert found.error == pytest.approx(left_over(Phi, tail, np.append(kept, item)))
+
+
+def test_rounds_of_exchanges_do_no_harm():
     for seed in range(5):
-        selector = LandmarkSelector(
-            10, transformer="kernel", gamma=gamma, n_draws=100, random_state=seed
-        )
-        ours.append(error(selector.fit(images).indices_))
-        uniform.append(error(np.random.default_rng(seed).choice(1000, 10, replace=False)))
-        plus.append(error(kmeans_plusplus(images, 10, random_state=seed)[1]))
-    assert np.mean(ours) < 0.9 * np.mean(plus) < 0.9 * np.mean(uniform)
+        Phi, tail = features_and_tail(seed=seed)
+        greedy, exchanged = _Landmarks(Phi, tail, 6), _Landmarks(Phi, tail, 6)
+        greedy.search(0)
+        exchanged.search(3)
+        assert len(set(exchanged.items.tolist())) == 6
+        assert exchanged.error <= greedy.error * (1 + 1e-9)
+
+
+def test_leading_features_are_near_the_best_of_their_rank(X):
+    K = rbf_kernel(X, gamma=0.05)
+    values = np.linalg.eigvalsh(K)
+    Phi = _leading_features(K, 40, np.random.default_rng(0))
+    left = ((K - Phi @ Phi.T) ** 2).sum()
+    best = (values[:-40] ** 2).sum()
+    assert best <= left * (1 + 1e-9) < 1.5 * best
+    assert np.linalg.eigvalsh(K - Phi @ Phi.T)[0] > -1e-9  # a part of K is left
+
+
+def test_a_sample_of_many_rows_is_searched(monkeypatch):
+    monkeypatch.setattr(landmark_search, "_ALL", 300)
+    Z = np.random.default_rng(0).normal(size=(1500, 4))
+    K = rbf_kernel(Z, gamma=0.25)
+    same = [LandmarkSelector(20, gamma=0.25, random_state=0).fit(Z).indices_ for _ in range(2)]
+    assert_array_equal(*same)
+    uniform = np.random.default_rng(1).choice(1500, 20, replace=False)
+    assert nystroem_error(K, same[0]) < nystroem_error(K, uniform)
+
+
+@pytest.mark.parametrize("method", ["search", "rp-cholesky"])
+def test_a_kernel_that_is_used_up(X, method):
+    selector = LandmarkSelector(20, method=method, kernel="linear", random_state=0).fit(X)
+    assert len(set(selector.indices_.tolist())) == 20
+    assert_allclose(selector.transform(X) @ selector.transform(X).T, X @ X.T, atol=1e-6)
+
+
+def test_more_searches_are_not_worse():
+    Z = np.random.default_rng(0).normal(size=(300, 3))
+    rows = DistinctRows(Z, np.arange(300), np.ones(300))
+    kernel = functools.partial(rbf_kernel, gamma=1.0)
+    rng = np.random.default_rng(5)
+    errors = [search_rows(rows, 5, kernel, rng)[1] for _ in range(8)]
+    assert min(errors) <= errors[0]
+    assert LandmarkSelector(5, n_draws=8, random_state=0).fit(Z).indices_.shape == (5,)
+
+
+def test_law_of_random_pivots():
+    rng = np.random.default_rng(3)
+    Z, weights = rng.normal(size=(6, 2)), rng.uniform(0.3, 3, 6)
+    K = rbf_kernel(Z, gamma=0.5) * np.sqrt(np.outer(weights, weights))
+    left = np.array([np.diagonal(K - np.outer(K[:, i], K[i]) / K[i, i]) for i in range(6)])
+    chance = np.diagonal(K)[:, None] / np.trace(K) * left / left.sum(axis=1, keepdims=True)
+    pairs = np.array(list(itertools.combinations(range(6), 2)))
+    law = chance[pairs[:, 0], pairs[:, 1]] + chance[pairs[:, 1], pairs[:, 0]]
+    rows = DistinctRows(Z, np.arange(6), weights)
+    kernel = functools.partial(rbf_kernel, gamma=0.5)
+    draws = [np.sort(random_pivots(rows, 2, kernel, rng)[0]) for _ in range(2000)]
+    assert p_value(draws, pairs, law) > THRESHOLD
+    forgotten = DistinctRows(Z, np.arange(6), np.ones(6))  # a broken twin: no weights
+    draws = [np.sort(random_pivots(forgotten, 2, kernel, rng)[0]) for _ in range(2000)]
+    assert p_value(draws, pairs, law) < THRESHOLD

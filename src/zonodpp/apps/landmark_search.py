@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.features.cholesky import kernel_columns
@@ -19,12 +20,12 @@ from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 
 # What the search looks at, chosen by `python -m benchmarks landmarks`: the error of 10 to 100
-# landmarks against time. Of more rows than _ALL, a random sample.
+# landmarks against time. Of more rows than _ALL, it looks at a random sample.
 _ALL = 2000
-_SAMPLED = (1000, 20)  # rows: at least, and for each landmark
-_CANDIDATES = (500, 10)  # rows of the sample that can become landmarks: at least, for each landmark
-_DIRECTIONS = (200, 4)  # features: at least, and for each landmark
-_ROUNDS = 3  # of exchanges, at most
+_SAMPLED = (500, 6)  # rows: in any case, and for each landmark
+_DIRECTIONS = (50, 1)  # features: in any case, for each landmark; of all rows, _MORE times as many
+_MORE = 2
+_ROUNDS = 3  # of exchanges, at most; in a sample one
 _WORTH_A_ROUND = 0.01  # share of the error that a round must save for another one to follow
 _USED_UP = 1e-10  # share of the largest diagonal entry below which an item has nothing to add
 
@@ -46,48 +47,59 @@ def search_rows(
     returned if they explain all of the kernel.
     """
     X, rows, weights = given
-    n = candidates = len(rows)
+    n, rounds, directions = len(rows), _ROUNDS, _MORE * _size(_DIRECTIONS, m)
     if n > _ALL:
-        size = min(n, _at_least(_SAMPLED, m))
-        rows = rows[rng.choice(n, size, replace=False, p=weights / weights.sum())]
-        weights, candidates = np.ones(size), min(size, _at_least(_CANDIDATES, m))
-    columns = _weighted(X[rows], weights, kernel)
-    Phi = partial_factor(columns, _at_least(_DIRECTIONS, m), 1e-10, rng).G
-    tail = np.maximum(columns.diagonal - np.einsum("ij,ij->i", Phi, Phi), 0.0)
-    found = _Landmarks(Phi, tail, candidates, m)
-    found.search()
+        chosen = rng.choice(n, min(n, _size(_SAMPLED, m)), replace=False, p=weights / weights.sum())
+        rows, rounds, directions = rows[chosen], 1, _size(_DIRECTIONS, m)
+    points = X[rows]
+    K = kernel(points, points)
+    if n <= _ALL:  # weights have had their effect on a sample
+        K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
+    Phi = _leading_features(K, directions, rng)
+    tail = np.maximum(np.diagonal(K) - np.einsum("ij,ij->i", Phi, Phi), 0.0)
+    found = _Landmarks(Phi, tail, m)
+    found.search(rounds)
     return rows[found.items], found.error
+
+
+def _leading_features(K: Floats, p: int, rng: np.random.Generator) -> Floats:
+    """Return Phi with p columns and Phi Phi' close to the best approximation of K.
+
+    One step of subspace iteration from random columns of K, then a Nystroem approximation.
+    """
+    columns = rng.choice(len(K), min(p, len(K)), replace=False)
+    Q, _ = scipy.linalg.qr(K[columns].T, mode="economic")
+    Y = K @ Q
+    values, vectors = np.linalg.eigh(Q.T @ Y)
+    kept = values > len(K) * np.finfo(float).eps * values[-1]
+    return np.asarray(Y @ (vectors[:, kept] / np.sqrt(values[kept])))
 
 
 def random_pivots(
     given: DistinctRows, m: int, kernel: KernelFunction, rng: np.random.Generator
 ) -> tuple[Integers, float]:
     """Return pivots of randomly pivoted Cholesky, and the trace that they leave of the kernel."""
-    columns = _weighted(given.X[given.rows], given.weights, kernel)
-    G, pivots = partial_factor(columns, m, 1e-10, rng)
-    return given.rows[pivots], float(columns.diagonal.sum() - np.einsum("ij,ij->", G, G))
-
-
-def _weighted(X: Matrix, weights: Floats, kernel: KernelFunction) -> KernelColumns:
-    """Return the kernel of rows of which each counts as many times as its weight says."""
+    X, rows, weights = given
     root = np.sqrt(weights)
-    diagonal, columns, precision = kernel_columns(X, kernel, None)
-    return KernelColumns(
-        weights * diagonal, lambda rows: columns(rows) * root[:, None] * root[rows], precision
+    diagonal, columns, precision = kernel_columns(X[rows], kernel, None)
+    weighted = KernelColumns(
+        weights * diagonal, lambda items: columns(items) * root[:, None] * root[items], precision
     )
+    G, pivots = partial_factor(weighted, m, 1e-10, rng)
+    return rows[pivots], float(weighted.diagonal.sum() - np.einsum("ij,ij->", G, G))
 
 
-def _at_least(size: tuple[int, int], m: int) -> int:
-    least, for_each = size
-    return max(least, for_each * m)
+def _size(rule: tuple[int, int], m: int) -> int:
+    base, for_each = rule
+    return base + for_each * m
 
 
 class _Landmarks:
     """Landmarks, what they leave of the kernel, and what each item would take away from that."""
 
-    def __init__(self, Phi: Floats, tail: Floats, candidates: int, m: int) -> None:
+    def __init__(self, Phi: Floats, tail: Floats, m: int) -> None:
         self.C = Phi.T @ Phi
-        self.Phi, self.tail = Phi[:candidates], tail[:candidates]
+        self.Phi, self.tail = Phi, tail
         self.items = np.full(m, -1)  # -1: no landmark yet
         self.Phi_B = np.zeros((m, Phi.shape[1]))
         self.W = np.zeros((m, m))
@@ -100,7 +112,7 @@ class _Landmarks:
         self.error = float(np.einsum("ij,ij->", self.C, self.C))
         self.least = _USED_UP * float(self.left.max())
 
-    def search(self) -> None:
+    def search(self, rounds: int) -> None:
         """Put in landmarks greedily; then take out each in turn, and put in what is best there."""
         m = len(self.items)
         for place in range(m):
@@ -109,7 +121,7 @@ class _Landmarks:
                 self.items = self.items[:place]
                 return
             self.put(place, item)
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             before = self.error
             for place in range(m):
                 old = int(self.items[place])
@@ -135,14 +147,14 @@ class _Landmarks:
         z[place] = -1.0
         direction = phi - z @ self.Phi_B  # the row of Phi_B at a free place is zero
         left = max(float(direction @ phi) + self.tail[item], self.least)
-        self.W += np.outer(z, z) / left
+        _add_square(self.W, z, 1 / left)
         self._update(direction / np.sqrt(left), -1.0)
         self.items[place], self.Phi_B[place] = item, phi
 
     def take(self, place: int) -> None:
         """Remove the landmark at a place."""
         w = self.W[place] / np.sqrt(self.W[place, place])
-        self.W -= np.outer(w, w)
+        _add_square(self.W, w, -1.0)
         self._update(w @ self.Phi_B, 1.0)
         self.W[place] = self.W[:, place] = 0.0
         self.items[place], self.Phi_B[place] = -1, 0.0
@@ -157,4 +169,9 @@ class _Landmarks:
         self.cube += 2 * sign * s * z + s * s * cube + sign * (y + sign * k * s) ** 2
         self.square += 2 * sign * s * y + s * s * k
         self.left += sign * s * s
-        self.M += sign * np.outer(v, v)
+        _add_square(self.M, v, sign)
+
+
+def _add_square(S: Floats, v: Floats, factor: float) -> None:
+    """Add ``factor * v v'`` to a symmetric matrix, in place."""
+    scipy.linalg.blas.dger(factor, v, v, a=S.T, overwrite_a=True)

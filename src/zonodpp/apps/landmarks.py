@@ -210,8 +210,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if method in _PICKERS:
             pick = partial(_PICKERS[method], DistinctRows(X, rows, merged), m, self._kernel, rng)
             indices, _ = min((pick() for _ in range(n_draws)), key=itemgetter(1))
-            others = rng.permutation(np.setdiff1d(rows, indices))  # for a kernel that is used up
-            indices = np.append(indices, others[: m - len(indices)])
+            if len(indices) < m:  # the kernel is used up: others change nothing
+                others = rng.permutation(np.setdiff1d(rows, indices))
+                indices = np.append(indices, others[: m - len(indices)])
         else:
             features = self._features(X, weights, moments, rows, merged, m, rng)
             if self.downweight_outliers:
