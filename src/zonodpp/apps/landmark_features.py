@@ -101,6 +101,21 @@ def chunks(X: Matrix) -> Iterator[tuple[slice, Floats]]:
     return row_chunks(X, max(64, CHUNK // X.shape[1]))
 
 
+def variance_of_entries(X: Matrix, weights: Floats) -> float:
+    """Return the variance of all entries of the weighted rows."""
+    first = second = 0.0
+    if isinstance(X, np.ndarray):
+        shift = X[:1000].mean()  # removes a large common offset
+        for span, rows in chunks(X):
+            centred = rows - shift
+            first += float(weights[span] @ centred.sum(axis=1))
+            second += float(weights[span] @ np.einsum("ij,ij->i", centred, centred))
+    else:
+        first, second = float((weights @ X).sum()), float((weights @ X.multiply(X)).sum())
+    count = float(weights.sum()) * X.shape[1]
+    return float(max(0.0, second / count - (first / count) ** 2))
+
+
 class Moments(NamedTuple):
     """Mean and scatter matrix (of a narrow X) of weighted rows, and variance of all entries."""
 
@@ -115,9 +130,7 @@ class Moments(NamedTuple):
         total = float(weights.sum())
         if d > _NARROW:
             mean = np.asarray(weights @ X) / total
-            squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-            variance = float((weights @ squares).sum()) / (total * d) - float(mean.mean()) ** 2
-            return cls(mean, None, max(0.0, variance))
+            return cls(mean, None, variance_of_entries(X, weights))
         shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # removes a large common offset
         root = None if np.all(weights == 1.0) else np.sqrt(weights)
         sums, scatter = np.zeros(d), np.zeros((d, d))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.features.cholesky import kernel_columns
 from zonodpp.features.similarity import KernelFunction
@@ -55,10 +56,11 @@ def search_rows(
     K = kernel(points, points)
     if n <= _ALL:  # weights have had their effect on a sample
         K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
-    Phi = _leading_features(K, directions, rng)
-    tail = np.maximum(np.diagonal(K) - np.einsum("ij,ij->i", Phi, Phi), 0.0)
-    found = _Landmarks(Phi, tail, m)
-    found.search(rounds)
+    with one_thread():
+        Phi = _leading_features(K, directions, rng)
+        tail = np.maximum(np.diagonal(K) - np.einsum("ij,ij->i", Phi, Phi), 0.0)
+        found = _Landmarks(Phi, tail, m)
+        found.search(rounds)
     return rows[found.items], found.error
 
 
@@ -87,6 +89,24 @@ def random_pivots(
     )
     G, pivots = partial_factor(weighted, m, 1e-10, rng)
     return rows[pivots], float(weighted.diagonal.sum() - np.einsum("ij,ij->", G, G))
+
+
+PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
+
+
+def pick_rows(
+    method: str,
+    given: DistinctRows,
+    m: int,
+    kernel: KernelFunction,
+    tries: int,
+    rng: np.random.Generator,
+) -> Integers:
+    """Return the best of some picks of m rows, with random rows where the kernel is used up."""
+    picks = [PICKERS[method](given, m, kernel, rng) for _ in range(tries)]
+    indices, _ = min(picks, key=lambda pick: pick[1])
+    others = rng.permutation(np.setdiff1d(given.rows, indices)) if len(indices) < m else indices
+    return np.append(indices, others[: m - len(indices)])
 
 
 def _size(rule: tuple[int, int], m: int) -> int:

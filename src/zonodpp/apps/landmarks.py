@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
-from operator import itemgetter
 from typing import Self
 
 import numpy as np
@@ -29,8 +27,9 @@ from zonodpp.apps.landmark_features import (
     outlyingness,
     principal_directions,
     simplex_features,
+    variance_of_entries,
 )
-from zonodpp.apps.landmark_search import DistinctRows, random_pivots, search_rows
+from zonodpp.apps.landmark_search import PICKERS, DistinctRows, pick_rows
 from zonodpp.apps.landmark_streams import draw_landmarks, rows_beyond_memory
 from zonodpp.apps.landmark_transformers import coordinates, transformer_of
 from zonodpp.arguments import as_count, as_positive, one_of
@@ -40,7 +39,6 @@ from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
 
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
-_PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
 
 
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -205,16 +203,12 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 stacklevel=2,
             )
             m = len(rows)
-        moments = Moments.of(X, weights)
-        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
-        if method in _PICKERS:
-            pick = partial(_PICKERS[method], DistinctRows(X, rows, merged), m, self._kernel, rng)
-            indices, _ = min((pick() for _ in range(n_draws)), key=itemgetter(1))
-            if len(indices) < m:  # the kernel is used up: others change nothing
-                others = rng.permutation(np.setdiff1d(rows, indices))
-                indices = np.append(indices, others[: m - len(indices)])
+        if method in PICKERS:
+            self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
+            given = DistinctRows(X, rows, merged)
+            indices = pick_rows(method, given, m, self._kernel, n_draws, rng)
         else:
-            features = self._features(X, weights, moments, rows, merged, m, rng)
+            features = self._features(X, weights, rows, merged, m, rng)
             if self.downweight_outliers:
                 merged = merged / outlyingness(features, merged)
             target = ProjectionDPP.from_features(features.values, weights=merged)
@@ -226,10 +220,10 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _method(self) -> str:
         """Return the method that "auto" stands for, after the checks of the settings."""
-        method = one_of(self.method, "method", ("auto", *_PICKERS, *METHODS))
+        method = one_of(self.method, "method", ("auto", *PICKERS, *METHODS))
         if self.transformer is None:
             return "search" if method == "auto" else method
-        if method in _PICKERS:
+        if method in PICKERS:
             raise ValueError(
                 f"method={method!r} takes no transformer: leave it out, or pass method='auto' for "
                 "a DPP draw"
@@ -288,13 +282,14 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self,
         X: Matrix,
         weights: Floats,
-        moments: Moments,
         rows: Integers,
         merged: Floats,
         m: int,
         rng: np.random.Generator,
     ) -> Features:
         """Give each distinct row m features."""
+        moments = Moments.of(X, weights)
+        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
         if self.transformer == "precomputed":
             if X.shape[1] != m:
                 raise ValueError(
