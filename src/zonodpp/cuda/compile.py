@@ -40,7 +40,7 @@ def kernel_with(registers: int) -> Callable[[Function], Any]:
     return limited
 
 
-if config.ENABLE_CUDASIM:
+if config.ENABLE_CUDASIM or not hasattr(cuda, "libdevice"):  # the simulator, or no GPU at all
 
     def cospi(x: float) -> float:
         """Return cos(pi x)."""

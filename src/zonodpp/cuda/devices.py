@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,10 @@ def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any)
         grid = min(blocks, SIMULATED_BLOCKS)
     else:
         grid = min(blocks, _resident_blocks(kernel, threads, shared, arguments))
-    kernel[grid, threads, 0, shared](*arguments)
+    with warnings.catch_warnings():
+        # Numba advises to launch more blocks. For few chains there are no more.
+        warnings.filterwarnings("ignore", ".*Grid size .* low occupancy")
+        kernel[grid, threads, 0, shared](*arguments)
 
 
 _resident: dict[tuple[Any, ...], int] = {}
