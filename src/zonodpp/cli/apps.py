@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import numpy as np
 
 from zonodpp import apps
@@ -43,7 +44,10 @@ def pick_landmarks(options: LandmarksOptions) -> Result:
         large = find_large(source, options, options.weights)
     if large is not None:
         X, (n, d), columns, weights = large.rows, large.shape, large.columns, None
-        choices["transformer"] = "pca"  # a search would need all rows in memory
+        if options.transformer is None:
+            note = "a search needs all rows in memory: drawing as with --transformer pca"
+            click.echo(f"zonodpp: {note}", err=True)
+        choices["transformer"] = "pca"
     else:
         table = read_source(source, options, options.weights)
         X, (n, d), columns = table.values, table.values.shape, table.columns
