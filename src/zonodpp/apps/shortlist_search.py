@@ -111,6 +111,13 @@ class Limits:
         counts = np.bincount(self.groups[chosen], minlength=len(self.least))
         return bool(np.all(counts >= self.least) and self.costs[chosen].sum() <= self.budget)
 
+    def need(self, chosen: Integers) -> None:
+        """Raise ValueError if a list is empty or breaks the limits."""
+        if not (len(chosen) and self.kept(chosen)):
+            raise ValueError(
+                "no list keeps to the limits: too few items for at_least and the budget"
+            )
+
     def exchanges(self, chosen: Integers) -> Booleans:
         """Tell which of the chosen items (rows) may make room for which items (columns)."""
         groups = self.groups[chosen]

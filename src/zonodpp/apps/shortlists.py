@@ -229,8 +229,8 @@ def shortlist(
         chosen = start[0]
         if len(chosen) == k:
             break
-    if limits is not None and not (len(chosen) and limits.kept(chosen)):
-        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+    if limits is not None:
+        limits.need(chosen)
     top = float(items.relevance[chosen].sum())
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
