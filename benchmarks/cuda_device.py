@@ -33,7 +33,7 @@ from scipy import stats
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
 from zonodpp.cuda.chains import prepare_on_device
 from zonodpp.cuda.devices import to_device
-from zonodpp.cuda.entering import Blocks
+from zonodpp.cuda.entering import BlockShape
 from zonodpp.cuda.exact import layout_for
 from zonodpp.cuda.groups import Layout
 from zonodpp.cuda.warps import WARP
@@ -154,7 +154,7 @@ def in_groups(engine: Any) -> None:
 
 def in_warps(engine: Any) -> None:
     """Let warps compute products together, two of them without a chain, in global memory."""
-    engine.lay_out(Blocks(WARP, 2, 4 * WARP, False))
+    engine.lay_out(BlockShape(WARP, 2, 4 * WARP, False))
 
 
 # Broken twins: every proposal accepted, the wrong power, no density.

@@ -30,12 +30,12 @@ TARGET = ProjectionDPP(
 
 def in_warps(engine):
     """Give a warp to each chain, and let warps compute products together."""
-    engine.lay_out(entering.Blocks(warps.WARP, 2, 2 * warps.WARP, True))
+    engine.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, True))
 
 
 def in_global_memory(engine):
     """The same, with products in the device's memory."""
-    engine.lay_out(entering.Blocks(warps.WARP, 2, 2 * warps.WARP, False))
+    engine.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, False))
 
 
 def law(target, method, shape, change, broken):

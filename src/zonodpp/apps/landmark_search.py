@@ -94,7 +94,7 @@ def random_pivots(
 PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
 
 
-def pick_rows(
+def pick_landmark_rows(
     method: str,
     given: DistinctRows,
     m: int,

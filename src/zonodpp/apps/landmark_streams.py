@@ -13,7 +13,7 @@ from zonodpp.apps.landmark_features import GUARD
 from zonodpp.runs.sampling import sample
 from zonodpp.streams.passes import View
 from zonodpp.streams.sources import RowSource, source_of
-from zonodpp.targets.streamed import StreamedDPP, principal_directions, take_moments
+from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def draw_landmarks(
     moments = take_moments(source, View(), centred=True)
     if moments.weight == 0:
         raise ValueError("the weights of all rows are zero: none could ever be picked")
-    directions, spread = principal_directions(source, moments, m - 1, weighted=True)
+    directions, spread = directions_of_moments(source, moments, m - 1, weighted=True)
     if len(spread) < m - 1:
         raise ValueError(
             f"n_landmarks={m} needs {m - 1} principal directions, and the rows have {len(spread)}; "

@@ -29,7 +29,7 @@ from zonodpp.apps.landmark_features import (
     simplex_features,
     variance_of_entries,
 )
-from zonodpp.apps.landmark_search import PICKERS, DistinctRows, pick_rows
+from zonodpp.apps.landmark_search import PICKERS, DistinctRows, pick_landmark_rows
 from zonodpp.apps.landmark_streams import draw_landmarks, rows_beyond_memory
 from zonodpp.apps.landmark_transformers import coordinates, transformer_of
 from zonodpp.arguments import as_count, as_positive, one_of
@@ -206,7 +206,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if method in PICKERS:
             self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
             given = DistinctRows(X, rows, merged)
-            indices = pick_rows(method, given, m, self._kernel, n_draws, rng)
+            indices = pick_landmark_rows(method, given, m, self._kernel, n_draws, rng)
         else:
             features = self._features(X, weights, rows, merged, m, rng)
             if self.downweight_outliers:

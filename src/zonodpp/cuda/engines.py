@@ -14,10 +14,10 @@ from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
 from zonodpp.cuda import exact, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
-from zonodpp.cuda.entering import Blocks, blocks_for
+from zonodpp.cuda.entering import BlockShape, blocks_for
 from zonodpp.cuda.groups import Layout
 from zonodpp.cuda.half_lines import Geometry, Records, Tiles
-from zonodpp.cuda.inverses import lanes_for, row_length
+from zonodpp.cuda.inverses import lanes_for, padded_length
 from zonodpp.cuda.rows import share_items
 from zonodpp.cuda.tiles import tile_size
 from zonodpp.cuda.warps import WARP
@@ -198,7 +198,7 @@ class ExchangeEngine(_BasesEngine):
 
     def lay_out(
         self,
-        blocks: Blocks | None = None,
+        blocks: BlockShape | None = None,
         registers: int = 0,
         power: float | None = None,
     ) -> None:
@@ -221,7 +221,7 @@ class ExchangeEngine(_BasesEngine):
             self.sampler._given_basis(basis)
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((len(keys), self.width * row_length(self.width))),
+            "inverses": np.zeros((len(keys), self.width * padded_length(self.width))),
         }
 
     def advance(
@@ -301,7 +301,7 @@ class ZonotopeEngine(_BasesEngine):
         chains, r = len(keys), self.width
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((chains, r * row_length(r))),
+            "inverses": np.zeros((chains, r * padded_length(r))),
             "points": np.zeros((chains, r)),
             "reduced costs": np.zeros((chains, self.items.total)),
             "ages": np.full(chains, zonotope.NEW, np.int64),

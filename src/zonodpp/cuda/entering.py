@@ -19,12 +19,12 @@ from zonodpp.cuda.inverses import (
     inverse_size,
     is_inside,
     lanes_for,
-    row_length,
+    padded_length,
     spread,
     turns,
 )
 from zonodpp.cuda.philox import STEP, uniforms
-from zonodpp.cuda.rows import Items, row_product, share_items
+from zonodpp.cuda.rows import ItemShares, row_product, share_items
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
 
@@ -32,7 +32,7 @@ WARPS = 8  # of a block, for targets that give a warp to each chain
 SUMS = 16  # products that a thread sums at once
 
 
-class Blocks(NamedTuple):
+class BlockShape(NamedTuple):
     """How a block of threads holds chains; warps beyond those of the chains help with products."""
 
     lanes: int  # threads of a chain
@@ -40,7 +40,7 @@ class Blocks(NamedTuple):
     threads: int
     products_shared: bool  # whether shared memory holds the products of a row with all items
 
-    def items(self, n: int) -> Items:
+    def items(self, n: int) -> ItemShares:
         """Return how threads share the products of a row of T."""
         return share_items(n, self.threads, max(1, SUMS // self.chains))
 
@@ -50,12 +50,12 @@ class Blocks(NamedTuple):
         return spread(inverse_size(r) + 1 + more, self.lanes)
 
 
-def blocks_for(rule: int, r: int, n: int, limit: int, lanes: int = 0) -> Blocks:
+def blocks_for(rule: int, r: int, n: int, limit: int, lanes: int = 0) -> BlockShape:
     """Return blocks that fit into ``limit`` bytes of shared memory, if any do."""
     together = rule == HEAT_BATH
     lanes = lanes or lanes_for(n if together else 4 * r)
     warps = WARPS if together and lanes == WARP else 1
-    blocks = Blocks(lanes, warps * WARP // lanes, warps * WARP, together)
+    blocks = BlockShape(lanes, warps * WARP // lanes, warps * WARP, together)
     while 8 * blocks.chains * blocks.size(r, n) > limit:
         if blocks.lanes < WARP:
             return blocks_for(rule, r, n, limit, 2 * blocks.lanes)
@@ -78,10 +78,10 @@ def _raising(power: float) -> Function:
     return raised
 
 
-def row_products(r: int, n: int, blocks: Blocks) -> Function:
+def row_products(r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the products of row s of T with all items, for all chains of a block."""
     chains, threads, items = blocks.chains, blocks.threads, blocks.items(n)
-    parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), row_length(r)
+    parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), padded_length(r)
     summed, chosen = part * chains, 2 * inverse_size(r)
     stride = size if blocks.products_shared else items.total
     multiply = row_product(r, items, chains)
@@ -105,7 +105,7 @@ def row_products(r: int, n: int, blocks: Blocks) -> Function:
     return multiply_all
 
 
-def item_choice(power: float, r: int, n: int, blocks: Blocks) -> Function:
+def item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the draw of the entering item by the weights (|product| l_t)^p."""
     lanes, each, own, pitch = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes), r | 1
     _, group_sum, get, _, _, running_sum = group_functions(lanes, blocks.threads)
@@ -161,7 +161,9 @@ def item_choice(power: float, r: int, n: int, blocks: Blocks) -> Function:
     return choose
 
 
-def heat_bath(power: float, r: int, n: int, blocks: Blocks) -> tuple[Function, Function, Function]:
+def heat_bath(
+    power: float, r: int, n: int, blocks: BlockShape
+) -> tuple[Function, Function, Function]:
     """Compile the parts of the heat-bath rule, between which all threads of a block wait."""
     chosen = 2 * inverse_size(r)
     wait = group_functions(blocks.lanes, blocks.threads).wait
@@ -198,9 +200,9 @@ def heat_bath(power: float, r: int, n: int, blocks: Blocks) -> tuple[Function, F
     return draw_level, row_products(r, n, blocks), chosen_item
 
 
-def proposal(rule: int, power: float, r: int, n: int, blocks: Blocks) -> Function:
+def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the proposal of an exchange, for the rules that accept or reject."""
-    lanes, own, pitch = blocks.lanes, turns(r, blocks.lanes), row_length(r)
+    lanes, own, pitch = blocks.lanes, turns(r, blocks.lanes), padded_length(r)
     basis = 2 * (inverse_size(r) - r)
     _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
     raised = _raising(power)

@@ -13,14 +13,14 @@ from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
-from zonodpp.cuda.entering import Blocks, heat_bath, proposal
+from zonodpp.cuda.entering import BlockShape, heat_bath, proposal
 from zonodpp.cuda.inverses import (
     SMALL,
     ZERO,
     holds_set,
     inverse_functions,
     inverse_size,
-    row_length,
+    padded_length,
     turns,
     write_sorted,
 )
@@ -37,10 +37,10 @@ from zonodpp.samplers.exchange_walk import (
 REFRESH = 50  # steps for each item of a basis after which T is computed anew
 
 
-def replacement(r: int, blocks: Blocks) -> Function:
+def replacement(r: int, blocks: BlockShape) -> Function:
     """Compile the exchange itself."""
     lanes, own = blocks.lanes, turns(r, blocks.lanes)
-    column = r * row_length(r)
+    column = r * padded_length(r)
     basis = 2 * (column + 2 * r)
     _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
     _, _, times, replace, renew = inverse_functions(r, lanes, blocks.threads)
@@ -94,7 +94,7 @@ def note_renewal(counts: Integers, chain: int, tiny: int, drifted: bool) -> None
 
 @lru_cache(maxsize=32)
 def exchange_kernel(
-    rule: int, power: float, r: int, n: int, blocks: Blocks, registers: int = 0
+    rule: int, power: float, r: int, n: int, blocks: BlockShape, registers: int = 0
 ) -> Any:
     """Compile the kernel for a rule, a power and a size, with at most so many registers."""
     lanes, chains, threads, products_shared = blocks

@@ -11,7 +11,7 @@ from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.cuda.compile import Function, Index, inlined, of_processor
 from zonodpp.cuda.inverses import holds_set, inverse_functions, inverse_size, turns
 from zonodpp.cuda.philox import PICK, uniforms
-from zonodpp.cuda.rows import Items
+from zonodpp.cuda.rows import ItemShares
 from zonodpp.cuda.tiles import INFINITE, REFRESH, tile_functions
 from zonodpp.cuda.warps import group_functions
 from zonodpp.samplers import lines, walk_line
@@ -57,7 +57,7 @@ class Tiles(NamedTuple):
     """A tile and a point for each chain."""
 
     bases: Integers  # (chains, r)
-    inverses: Floats  # (chains, r * row_length(r))
+    inverses: Floats  # (chains, r * padded_length(r))
     points: Floats  # (chains, r)
     reduced: Floats  # (chains, items) the reduced costs
 
@@ -73,7 +73,7 @@ class Records(NamedTuple):
     counts: Integers  # (chains, counters)
 
 
-class Chain(NamedTuple):
+class ChainMemory(NamedTuple):
     """A chain and the thread that works on it."""
 
     at: int  # where its shared memory begins
@@ -142,7 +142,7 @@ def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function, F
 
 
 def half_walk(  # noqa: C901 - of all together
-    gibbs: bool, fresh: bool, exponent: float, r: int, items: Items
+    gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShares
 ) -> Function:
     """Compile the walk over the tiles of one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
@@ -159,7 +159,7 @@ def half_walk(  # noqa: C901 - of all together
         half: int,
         memory: Floats,
         whole: Integers,
-        chain: Chain,
+        chain: ChainMemory,
         lengths: Floats,
         home: Tiles,
         tally: Floats,
@@ -186,7 +186,7 @@ def half_walk(  # noqa: C901 - of all together
         length: float,
         memory: Floats,
         whole: Integers,
-        chain: Chain,
+        chain: ChainMemory,
         step: int,
         picked: Tiles,
         tally: Floats,
@@ -214,7 +214,9 @@ def half_walk(  # noqa: C901 - of all together
                 picked.reduced[Index(chosen), Index(k * lanes + lane)] = reduced[k]
 
     @inlined
-    def record(passed: float, unit: float, whole: Integers, chain: Chain, records: Records) -> None:
+    def record(
+        passed: float, unit: float, whole: Integers, chain: ChainMemory, records: Records
+    ) -> None:
         """Add the weight of a tile to the shares of the tracked sets that are in it."""
         s = chain.lane
         while s < records.starts.shape[0] - 1:
@@ -229,7 +231,7 @@ def half_walk(  # noqa: C901 - of all together
         half: int,
         memory: Floats,
         whole: Integers,
-        chain: Chain,
+        chain: ChainMemory,
         step: int,
         geometry: Geometry,
         home: Tiles,
@@ -289,7 +291,7 @@ def half_walk(  # noqa: C901 - of all together
 
 
 @inlined
-def count_renewal(counts: Integers, chain: Chain, drifted: bool) -> None:
+def count_renewal(counts: Integers, chain: ChainMemory, drifted: bool) -> None:
     """Count that T was computed anew, and whether it had drifted."""
     if chain.exists and chain.lane == 0:
         counts[chain.number, lines.REFACTORISATIONS] += 1

@@ -33,14 +33,14 @@ def lanes_for(n: int) -> int:
     return lanes
 
 
-def row_length(r: int) -> int:
+def padded_length(r: int) -> int:
     """Return the length of a row of T."""
     return r | 1
 
 
 def inverse_size(r: int) -> int:
     """Return the doubles of T, two vectors and the basis."""
-    return r * row_length(r) + 3 * r
+    return r * padded_length(r) + 3 * r
 
 
 def spread(size: int, lanes: int) -> int:
@@ -89,7 +89,7 @@ def inverse_functions(  # noqa: C901 - of all together
     r: int, lanes: int, threads: int = WARP
 ) -> InverseFunctions:
     """Compile the functions for bases of r items, in blocks of so many threads."""
-    pitch = row_length(r)
+    pitch = padded_length(r)
     column = r * pitch
     vector = column + r
     basis = 2 * (vector + r)

@@ -15,7 +15,7 @@ AHEAD = 24  # numbers that a thread reads before it uses them, if there are more
 FEW = 16
 
 
-class Items(NamedTuple):
+class ItemShares(NamedTuple):
     """How the lanes of a chain share items: lane q has the items q, q + lanes, q + 2 lanes, ..."""
 
     lanes: int
@@ -33,14 +33,14 @@ class Items(NamedTuple):
         return self.each * self.lanes
 
 
-def share_items(n: int, lanes: int, part: int = PART) -> Items:
+def share_items(n: int, lanes: int, part: int = PART) -> ItemShares:
     """Return how many items each lane has, in parts of at most so many."""
     each = -(-n // lanes)
     parts = -(-each // part)
-    return Items(lanes, parts, -(-each // parts))
+    return ItemShares(lanes, parts, -(-each // parts))
 
 
-def row_product(r: int, items: Items, chains: int = 1) -> Function:
+def row_product(r: int, items: ItemShares, chains: int = 1) -> Function:
     """Compile the products of a part of the items with r numbers in shared memory, for each chain.
 
     ``rows`` holds r rows, one after another, of as many numbers as there are items. A number that

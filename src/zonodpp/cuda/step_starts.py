@@ -9,19 +9,19 @@ from numba import cuda, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, Word, inlined
-from zonodpp.cuda.half_lines import Chain, Geometry
-from zonodpp.cuda.inverses import inverse_size, row_length, turns
+from zonodpp.cuda.half_lines import ChainMemory, Geometry
+from zonodpp.cuda.inverses import inverse_size, padded_length, turns
 from zonodpp.cuda.philox import COST, DIRECTION, normals, uniforms
-from zonodpp.cuda.rows import Items, row_product
+from zonodpp.cuda.rows import ItemShares, row_product
 from zonodpp.cuda.warps import group_functions
 
 
 def step_beginnings(  # noqa: C901 - of all together
-    fresh: bool, r: int, items: Items
+    fresh: bool, r: int, items: ItemShares
 ) -> tuple[Function, Function]:
     """Compile the functions that draw the tiling and the direction of a step."""
     lanes, parts, part = items.lanes, items.parts, items.part
-    pitch, own, pairs = row_length(r), turns(r, lanes), turns((r + 1) // 2, lanes)
+    pitch, own, pairs = padded_length(r), turns(r, lanes), turns((r + 1) // 2, lanes)
     column, vector = r * pitch, r * pitch + r
     basis = 2 * (vector + r)
     d = inverse_size(r) + 3 * r
@@ -43,7 +43,7 @@ def step_beginnings(  # noqa: C901 - of all together
         wanted: bool,
         memory: Floats,
         whole: Integers,
-        chain: Chain,
+        chain: ChainMemory,
         step: int,
         geometry: Geometry,
         reduced: Floats,
@@ -85,7 +85,7 @@ def step_beginnings(  # noqa: C901 - of all together
         wait()
 
     @inlined
-    def draw_direction(memory: Floats, chain: Chain, step: int, factor: Floats) -> None:
+    def draw_direction(memory: Floats, chain: ChainMemory, step: int, factor: Floats) -> None:
         """Set d = factor z / |z|, z standard normal."""
         at, lane = chain.at, chain.lane
         size = 0.0

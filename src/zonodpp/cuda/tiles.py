@@ -18,11 +18,11 @@ from zonodpp.cuda.inverses import (
     dot_product,
     inverse_functions,
     inverse_size,
-    row_length,
+    padded_length,
     spread,
     turns,
 )
-from zonodpp.cuda.rows import Items, row_product
+from zonodpp.cuda.rows import ItemShares, row_product
 from zonodpp.cuda.warps import group_functions
 from zonodpp.tiles.pivots import LARGE, PIVOT
 
@@ -45,10 +45,10 @@ class TileFunctions(NamedTuple):
     cross: Function
 
 
-def tile_functions(r: int, items: Items) -> TileFunctions:  # noqa: C901 - of all together
+def tile_functions(r: int, items: ItemShares) -> TileFunctions:  # noqa: C901 - of all together
     """Compile the functions for tiles of r items."""
     lanes, parts, part, none = items.lanes, items.parts, items.part, 2 * items.total
-    pitch, own = row_length(r), turns(r, lanes)
+    pitch, own = padded_length(r), turns(r, lanes)
     column = r * pitch
     basis = 2 * (column + 2 * r)
     u = inverse_size(r)

@@ -18,7 +18,7 @@ WARP = 4 if SIMULATED else 32  # threads that run in step; the simulator takes a
 ALL = 0xFFFFFFFF
 
 
-class Group(NamedTuple):
+class GroupFunctions(NamedTuple):
     """Functions for groups of some number of threads; all threads of a warp call them together."""
 
     wait: Function  # until all threads of the warp are here; they then see what each has written
@@ -29,7 +29,7 @@ class Group(NamedTuple):
     running_sum: Function  # of the values of the group up to this thread
 
 
-def group_functions(lanes: int, threads: int = WARP) -> Group:
+def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
     """Return the functions for groups of ``lanes`` threads, in blocks of ``threads``."""
     return _simulated(lanes, threads) if SIMULATED else _shuffled(lanes)
 
@@ -47,7 +47,7 @@ def block_barrier(threads: int) -> Function:
     return wait
 
 
-def _shuffled(lanes: int) -> Group:
+def _shuffled(lanes: int) -> GroupFunctions:
     @inlined
     def wait() -> None:
         cuda.syncwarp()
@@ -90,10 +90,10 @@ def _shuffled(lanes: int) -> Group:
             step *= 2
         return value
 
-    return Group(wait, group_sum, get, least, any_thread, running_sum)
+    return GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)
 
 
-def _simulated(lanes: int, threads: int) -> Group:
+def _simulated(lanes: int, threads: int) -> GroupFunctions:
     @device
     def exchange(value: float, board: Floats | Integers) -> list[float]:
         """Return the values of all threads of the block."""
@@ -135,4 +135,4 @@ def _simulated(lanes: int, threads: int) -> Group:
         board = cuda.shared.array(threads, float64)
         return sum(exchange(value, board)[first : cuda.threadIdx.x + 1])
 
-    return Group(wait, group_sum, get, least, any_thread, running_sum)
+    return GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)

@@ -22,7 +22,7 @@ from zonodpp.cuda.half_lines import (
     PICKED_RATIO,
     PICKS,
     TALLY,
-    Chain,
+    ChainMemory,
     Geometry,
     Records,
     Tiles,
@@ -34,12 +34,12 @@ from zonodpp.cuda.inverses import (
     holds_set,
     inverse_functions,
     inverse_size,
-    row_length,
+    padded_length,
     turns,
     write_sorted,
 )
 from zonodpp.cuda.philox import PLACE, POINT, uniforms
-from zonodpp.cuda.rows import Items
+from zonodpp.cuda.rows import ItemShares
 from zonodpp.cuda.step_starts import step_beginnings
 from zonodpp.cuda.tiles import REFRESH, tile_size
 from zonodpp.cuda.warps import WARP, group_functions
@@ -65,15 +65,17 @@ def registers_for(r: int, lanes: int) -> int:
     return FEW_REGISTERS if 8 * WARP // lanes * tile_size(r, lanes) <= OWN_MEMORY else 0
 
 
-def step_ending(gibbs: bool, fresh: bool, r: int, items: Items) -> Function:
+def step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the choice between the first tile and the pick."""
     lanes, each = items.lanes, items.each
-    pitch = row_length(r)
+    pitch = padded_length(r)
     own, entries = turns(r, lanes), turns(r * pitch, lanes)
     d = inverse_size(r) + 3 * r
 
     @inlined
-    def record(draw: int, chain: Chain, bases: Integers, records: Records, tally: Floats) -> None:
+    def record(
+        draw: int, chain: ChainMemory, bases: Integers, records: Records, tally: Floats
+    ) -> None:
         """Add the shares of the tracked sets in this step to those of the draw."""
         weight = tally[STAY] + tally[OTHERS]
         number = chain.number
@@ -91,7 +93,7 @@ def step_ending(gibbs: bool, fresh: bool, r: int, items: Items) -> Function:
     def end(
         draw: int,
         memory: Floats,
-        chain: Chain,
+        chain: ChainMemory,
         home: Tiles,
         picked: Tiles,
         records: Records,
@@ -144,7 +146,7 @@ def step_ending(gibbs: bool, fresh: bool, r: int, items: Items) -> Function:
 
 @lru_cache(maxsize=32)
 def zonotope_kernel(
-    gibbs: bool, fresh: bool, exponent: float, r: int, items: Items, registers: int
+    gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShares, registers: int
 ) -> Any:
     """Compile the kernel for a rule and a size, with at most so many registers for a thread."""
     lanes, each, part, own = items.lanes, items.each, items.part, turns(r, items.lanes)
@@ -163,7 +165,7 @@ def zonotope_kernel(
         age: int,
         memory: Floats,
         whole: Integers,
-        chain: Chain,
+        chain: ChainMemory,
         step: int,
         geometry: Geometry,
         home: Tiles,
@@ -220,7 +222,7 @@ def zonotope_kernel(
         begin = cuda.blockIdx.x * chains
         while begin < total:
             number = min(begin + slot, total - 1)
-            chain = Chain(slot * size, number, begin + slot < total, lane, keys)
+            chain = ChainMemory(slot * size, number, begin + slot < total, lane, keys)
             age = ages[number]
             for done in range(records.subsets.shape[0] * thin):
                 step, draw = first_step + done, done // thin

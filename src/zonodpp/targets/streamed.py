@@ -183,7 +183,7 @@ def principal_view(source: RowSource, rank: int) -> View:
             f"rank={rank} principal directions asked for, but {moments.check.counts.sum()} centred "
             f"items with {moments.mean.size} features have at most {most}"
         )
-    directions, spread = principal_directions(source, moments, rank, weighted=False)
+    directions, spread = directions_of_moments(source, moments, rank, weighted=False)
     if len(spread) < rank:
         raise ValueError(
             f"rank={rank} principal directions asked for, but the rows have numerical rank "
@@ -192,7 +192,7 @@ def principal_view(source: RowSource, rank: int) -> View:
     return View(moments.mean, directions)
 
 
-def principal_directions(
+def directions_of_moments(
     source: RowSource, moments: RowMoments, rank: int, *, weighted: bool
 ) -> tuple[Floats, Floats]:
     """Return the leading principal directions (d, rank), and the spread along each, or fewer.
