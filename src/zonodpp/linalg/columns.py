@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats, Integers
+from zonodpp.linalg.dense import row_chunks
 
 
 class Columns(NamedTuple):
@@ -57,5 +58,10 @@ def columns_of(A: Any) -> Columns:
             indices=frozen(csc.indices, np.int64),
             data=frozen(csc.data),
         )
+    dense = A.T
+    if not dense.flags.c_contiguous:  # copied a block at a time, which stays in the cache
+        dense = np.empty(dense.shape)
+        for span, rows in row_chunks(A.T, 1024):
+            dense[span] = rows
     none = frozen(np.empty(0), np.int64)
-    return Columns(dense=frozen(A.T), indptr=none, indices=none, data=frozen(np.empty(0)))
+    return Columns(dense=frozen(dense), indptr=none, indices=none, data=frozen(np.empty(0)))

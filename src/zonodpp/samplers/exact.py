@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR, inline_source, no_refcount
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
-from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.dense import row_chunks
 from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
 from zonodpp.samplers.designs import DesignDraws
 from zonodpp.samplers.mixture import Mixture, prepare_mixture
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
+LENGTHS_AT_ONCE = 4096  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
 FEW_BATCHES = 16  # of proposals; beyond them compiled code draws the random numbers itself
 DRAWS, PROPOSALS = range(2)  # what is counted
@@ -197,14 +199,16 @@ class ExactDraws:
 
 def prepare_projection(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
-    W, where = target.whitening.W, target.coordinates
+    W, where, columns = target.whitening.W, target.coordinates, target.columns
     lengths = np.empty(target.n)
-    for span, chunk in column_chunks(where.matrix, None):
-        lengths[span] = where.gram.diagonal(chunk)
+    rows = columns.dense if len(columns.dense) else where.matrix.T
+    with one_thread():  # each of the products is small
+        for span, chunk in row_chunks(rows, LENGTHS_AT_ONCE):
+            lengths[span] = where.gram.diagonal(chunk.T)
     leverages = lengths if where.scale is None else lengths * where.scale**2
     return ExactDraws(
         "rejection",
-        target.columns,
+        columns,
         frozen(W),
         frozen(lengths),
         frozen(leverages),
