@@ -27,12 +27,14 @@ def optional(module: str, extra: str, purpose: str) -> ModuleType:
 
 
 def lazy(
-    package: str, homes: dict[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names on first use.
+    package: str, names: dict[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports on first use.
 
-    ``homes`` gives the module of each name, within the package. A module is its own home.
+    ``names`` gives the names that each module of the package has; with none, the module itself is
+    the name.
     """
+    homes = {name: home for home, text in names.items() for name in text.split() or [home]}
 
     def load(name: str) -> object:
         if name not in homes:
@@ -48,4 +50,4 @@ def lazy(
         setattr(sys.modules[package], name, found)
         return found
 
-    return load, lambda: sorted(sys.modules[package].__all__)
+    return load, lambda: sorted(homes), sorted(homes)

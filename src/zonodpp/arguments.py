@@ -107,14 +107,20 @@ def check_finite(matrix: Matrix, name: str) -> None:
         raise NonFiniteError(name, len(bad), tuple(place.tolist()))
 
 
+def as_column(values: ArrayLike, n: int, name: str) -> Floats:
+    """Return n finite numbers, one for each item."""
+    column = _as_floats(values, name)
+    if column.shape != (n,):
+        raise ValueError(
+            f"{name} must have one entry for each of the {n} items, got shape {column.shape}"
+        )
+    check_finite(column, name)
+    return column
+
+
 def as_scores(values: ArrayLike, n: int, name: str, hint: str = "") -> Floats:
     """Return n non-negative numbers, one for each item; ``hint`` says what to do with others."""
-    scores = _as_floats(values, name)
-    if scores.shape != (n,):
-        raise ValueError(
-            f"{name} must have one entry for each of the {n} items, got shape {scores.shape}"
-        )
-    check_finite(scores, name)
+    scores = as_column(values, n, name)
     if (scores < 0).any():
         first = int(np.argmax(scores < 0))
         raise ValueError(f"{name} must not be negative; {name}[{first}] = {scores[first]:g}{hint}")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Integers, MatrixLike
-from zonodpp.apps.shortlist_input import as_rows, candidates
-from zonodpp.apps.shortlists import Shortlist, shortlist
+from zonodpp.apps.shortlist_search import Candidates
+from zonodpp.apps.shortlists import Shortlist, as_rows, shortlist
 
 _SHARES = (0.05, 0.1, 0.2, 0.4)  # of relevance, at which lists are compared
 _ROWS = 256  # items whose similarities are computed at once
@@ -107,7 +107,7 @@ def near_duplicates(
     """
     rows = as_rows(features)
     n = rows.shape[0]
-    items = candidates(rows, np.zeros(n), k, threshold)
+    items = Candidates.of(rows, np.zeros(n), k, threshold)
     blocks = []
     for start in range(0, n, _ROWS):
         near = 1.0 - items.similarity(slice(start, min(start + _ROWS, n))) <= items.least_distance

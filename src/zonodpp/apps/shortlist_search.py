@@ -12,13 +12,15 @@ NumPy is all that is needed: rows of the similarity matrix are computed when an 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+import importlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonodpp._types import Booleans, Floats, Integers, Matrix
+from zonodpp.arguments import as_scores, check_finite
 
 Energies: TypeAlias = Callable[[slice], Floats]
 
@@ -46,11 +48,30 @@ class Candidates(NamedTuple):
     spread: float
     least_distance: float
 
-    def take(self, some: Integers) -> Candidates:
+    @classmethod
+    def of(cls, rows: Matrix, relevance: Floats, k: int, duplicates: float | None) -> Self:
+        """Choose the similarity: the cosine, or for fewer than k columns that of distances."""
+        if duplicates is not None and not 0.0 < duplicates <= 1.0:
+            raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
+        near = -1.0 if duplicates is None else 1.0 - duplicates
+        if rows.shape[1] < k and isinstance(rows, np.ndarray):
+            check_finite(rows, "features")
+            spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
+            return cls(relevance, rows, None, spread, near)
+        if isinstance(rows, np.ndarray):
+            squares = np.einsum("ij,ij->i", rows, rows)
+        else:
+            squares = rows.multiply(rows).sum(axis=1)
+        if not (squares.min() > 0.0 and squares.max() < np.inf):  # zero, or beyond floating point
+            check_finite(rows, "features")
+            rows = importlib.import_module("zonodpp.linalg.dense").unit_rows(rows)
+            squares = np.ones(len(relevance))
+        return cls(relevance, rows, 1.0 / np.sqrt(squares), 1.0, near)
+
+    def take(self, some: Integers) -> Self:
         """Return some of the items."""
         scale = None if self.scale is None else self.scale[some]
-        rows, relevance = self.rows[some], self.relevance[some]
-        return Candidates(relevance, rows, scale, self.spread, self.least_distance)
+        return self._replace(relevance=self.relevance[some], rows=self.rows[some], scale=scale)
 
     def similarity(self, some: slice) -> Floats:
         """Return how alike some items (rows) and all items (columns) are."""
@@ -85,8 +106,7 @@ class Candidates(NamedTuple):
         return self.energy(slice(0, n)).__getitem__ if n <= _TABLE else self.energy
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """A budget for the sum of costs, and the least and most items of each group."""
 
     costs: Floats
@@ -94,6 +114,45 @@ class Limits:
     groups: Integers
     least: Integers
     most: Integers
+
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        costs: ArrayLike | None,
+        budget: float | None,
+        groups: Sequence[Hashable] | None,
+        at_least: Mapping[Hashable, int],
+        at_most: Mapping[Hashable, int] | int | None,
+    ) -> Self | None:
+        """Check the limits of `shortlist`; return None where there are none."""
+        if (costs is None) != (budget is None):
+            raise ValueError("costs and budget come together: pass both or neither")
+        quotas = bool(at_least) or at_most is not None
+        if groups is None and quotas:
+            raise ValueError("at_least and at_most are quotas of groups: pass groups too")
+        if budget is None and not quotas:
+            return None
+        names = [None] * n if groups is None else list(groups)
+        if len(names) != n:
+            found = f"got {len(names)}"
+            raise ValueError(f"groups must name the group of each of the {n} items, {found}")
+        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        most = dict.fromkeys(codes, at_most) if isinstance(at_most, int) else dict(at_most or {})
+        unknown = [name for name in (*at_least, *most) if name not in codes]
+        if unknown:
+            raise ValueError(f"no item is in the group {unknown[0]!r}")
+        return cls(
+            np.zeros(n) if costs is None else as_scores(costs, n, "costs"),
+            np.inf if budget is None else float(budget),
+            np.array([codes[name] for name in names]),
+            np.array([at_least.get(name, 0) for name in codes]),
+            np.array([most.get(name, n) for name in codes]),
+        )
+
+    def take(self, some: Integers) -> Self:
+        """Return the limits for some of the items, in this order."""
+        return self._replace(costs=self.costs[some], groups=self.groups[some])
 
     def admits(self, chosen: list[int], item: int, scarce: bool) -> bool:
         """Tell whether one more item is within the budget and its group below its quota.
@@ -107,16 +166,10 @@ class Limits:
         return bool(members < quota and spent <= self.budget)
 
     def kept(self, chosen: Integers) -> bool:
-        """Tell whether a list is within the budget and has enough items of each group."""
+        """Tell whether a list has items, is within the budget and has enough of each group."""
         counts = np.bincount(self.groups[chosen], minlength=len(self.least))
-        return bool(np.all(counts >= self.least) and self.costs[chosen].sum() <= self.budget)
-
-    def need(self, chosen: Integers) -> None:
-        """Raise ValueError if a list is empty or breaks the limits."""
-        if not (len(chosen) and self.kept(chosen)):
-            raise ValueError(
-                "no list keeps to the limits: too few items for at_least and the budget"
-            )
+        affordable = self.costs[chosen].sum() <= self.budget
+        return bool(len(chosen) and affordable and np.all(counts >= self.least))
 
     def exchanges(self, chosen: Integers) -> Booleans:
         """Tell which of the chosen items (rows) may make room for which items (columns)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,25 +10,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, ItemsLike, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_input import (
-    as_column,
-    as_length,
-    as_rows,
-    as_share,
-    candidates,
-    in_order,
-    limits_of,
-    names_of,
-)
-from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
-from zonodpp.arguments import check_finite, one_of, spawn
+from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
+from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.arguments import as_column, as_count, as_matrix, is_dataframe, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
 # up for: at most so many times as far below the level asked for as the level is below the top.
 # Wider pools found no better lists on the collections of benchmarks/bench_shortlists.py.
 _TIMES_K = 3
 _REACH = 2.0
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # computed with as they are
 _OF_EACH = ("relevance", "features", "rng")  # arguments that each list of a batch has its own of
 
 
@@ -205,32 +195,35 @@ def shortlist(
 
     rows = as_rows(features)
     n = rows.shape[0]
-    labels = names_of(features, labels, n)
+    if labels is None and is_dataframe(features):
+        labels = list(features.index)
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
     scores = as_column(relevance, n, "relevance")
-    share = as_share(diversity)
+    share = _as_share(diversity)
     one_of(answer, "answer", ("best", "draw"))
-    order, fixed = in_order(scores, include, exclude, labels)
-    k = as_length(k, budget, fixed, len(order), n)
-    limits = limits_of(order, n, costs, budget, groups, at_least or {}, at_most)
-    if answer == "draw" and limits is not None:
-        raise ValueError("costs and groups need answer='best': draws cannot keep to them")
+    order, fixed = _in_order(scores, include, exclude, labels)
+    k = _as_length(k, budget, fixed, len(order), n)
+    limits = Limits.of(n, costs, budget, groups, at_least or {}, at_most)
+    if limits is not None:
+        if answer == "draw":
+            raise ValueError("costs and groups need answer='best': draws cannot keep to them")
+        limits = limits.take(order)
 
     ordered = scores[order]
     mean = float(ordered.sum()) / len(order)
-    if not math.isfinite(mean):
-        check_finite(scores, "relevance")
     size = len(order)
     if answer == "best" and limits is None:
         size = _pool(ordered, mean, k, fixed, share)
     for count in sorted({size, len(order)}):  # all items, where near-duplicates leave too few
-        items = candidates(rows[order[:count]], ordered[:count], k, duplicates)
+        items = Candidates.of(rows[order[:count]], ordered[:count], k, duplicates)
         energies = items.energies()
         start = most_relevant(energies, count, k, fixed, limits)
         chosen = start[0]
         if len(chosen) == k:
             break
-    if limits is not None:
-        limits.need(chosen)
+    if limits is not None and not limits.kept(chosen):
+        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
     top = float(items.relevance[chosen].sum())
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
@@ -261,3 +254,49 @@ def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int
     level = top - (1.0 + _REACH) * share * (top - mean)
     within = len(rest) - int(rest[::-1].searchsorted(level))
     return min(len(ordered), fixed + max(_TIMES_K * k, within))
+
+
+def as_rows(features: MatrixLike) -> Matrix:
+    """Return features as a matrix; single precision stays as it is."""
+    if type(features) is np.ndarray and features.dtype in _FLOATS and features.ndim == 2:
+        return features
+    rows = as_matrix(features, "features")
+    return rows if isinstance(rows, np.ndarray) else rows.tocsr()
+
+
+def _as_share(diversity: float) -> float:
+    """Return the share of relevance that may be given up, from 0 to 1."""
+    try:
+        share = float(diversity)
+    except (TypeError, ValueError):
+        raise TypeError(f"diversity must be a number from 0 to 1, got {diversity!r}") from None
+    if not 0.0 <= share <= 1.0:
+        problem = f"the share of relevance to give up; got {share:g}"
+        raise ValueError(f"diversity must be from 0 to 1, {problem}")
+    return share
+
+
+def _in_order(
+    scores: Floats, include: ItemsLike, exclude: ItemsLike, labels: Sequence[Hashable] | None
+) -> tuple[Integers, int]:
+    """Return the items that may be picked, and how many of them must be: these come first."""
+    order = np.argsort(-scores, kind="stable")
+    if isinstance(include, tuple) and isinstance(exclude, tuple) and not include + exclude:
+        return order, 0
+    rules = importlib.import_module("zonodpp.targets.conditioning")  # with SciPy, which takes long
+    first, never = rules.Condition.of(include, exclude, rules.Naming(len(scores), labels))
+    rest = order[~np.isin(order, np.append(first, never))]
+    return np.append(order[np.isin(order, first)], rest), len(first)
+
+
+def _as_length(k: int | None, budget: float | None, fixed: int, available: int, n: int) -> int:
+    """Return how many items to pick, those that must be picked among them."""
+    if k is None and budget is None:
+        raise TypeError("k must be a whole number; it may be left out with costs and a budget")
+    k = available if k is None else as_count(k, "k", 1)
+    if fixed > k:
+        raise ValueError(f"include names {fixed} items, but k={k} are to be picked")
+    if available < k:
+        can = f"only {available} of {n} can be picked: the others are excluded"
+        raise ValueError(f"k={k} items asked for, but {can}")
+    return k
