@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -169,12 +170,18 @@ def test_the_check_rejects_broken_pools(change, check):
     check(subsets, target)
 
 
-def test_further_draws_use_the_pool_that_is_left():
-    target, stream = pair("gaussian", 3)
+def counted_pair(name):
+    """A pair, and the list that grows by one with each pass over the rows."""
+    target, stream = pair(name, 3)
     passes = []
     source = stream.source
     counted = dataclasses.replace(source, function=lambda: passes.append(1) or source.function())
     stream.__dict__["source"] = counted
+    return target, stream, passes
+
+
+def test_further_draws_of_a_generator_use_the_pool_that_is_left():
+    target, stream, passes = counted_pair("gaussian")
     rng = np.random.default_rng(7)
     sampler = prepare(stream)
     subsets = np.array([sampler.draw(rng) for _ in range(3000)])
@@ -185,6 +192,26 @@ def test_further_draws_use_the_pool_that_is_left():
     # A seed has the same draws whatever was drawn before, and so it begins with a pass.
     np.testing.assert_array_equal(sampler.draw(5), sampler.draw(5))
     assert len(passes) == 3
+
+
+def test_further_calls_without_a_seed_use_the_pool_that_is_left():
+    target, stream, passes = counted_pair("gaussian")
+    calls = [sample(stream, 10) for _ in range(300)]
+    subsets = np.concatenate([samples.subsets[0] for samples in calls])
+    assert len(passes) == 1
+    assert [int(samples.stats["passes"][0]) for samples in calls[:3]] == [1, 0, 0]
+    assert calls[2].stats["draws"] == 10
+    assert_law(subsets, target)
+    # While a call runs, another one draws proposals of its own.
+    seen = []
+    sample(stream, 10, progress=lambda _: seen.append(sample(stream, 10)))
+    assert seen
+    assert len(passes) == 2
+    with ThreadPoolExecutor(1) as executor:
+        for _ in range(2):
+            assert sample(stream, 10, executor=executor).stats["passes"] == 1
+    first, second = (sample(stream, 5, rng=1).subsets for _ in range(2))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_a_sampler_leaves_its_pool_behind_when_it_is_pickled(table):

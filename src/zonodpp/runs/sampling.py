@@ -16,7 +16,7 @@ from zonodpp.runs.checkpoint import Checkpoint, identify
 from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Method
+from zonodpp.samplers import Method, remember
 from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
@@ -75,7 +75,9 @@ def sample(
     chains : int, default 1
         Independent runs, each with its own generator spawned from ``rng``.
     rng : seed or numpy Generator, optional
-        Same seed, same draws, whatever the number of workers.
+        Same seed, same draws, whatever the number of workers. Without a seed, a call with one chain
+        goes on with what the call before has left: rows beyond memory are not read again as long
+        as there are proposals from the last pass.
     burn_in, thin : int
         Steps thrown away first, and steps from one kept draw to the next. Independent draws need
         neither, and ignore both.
@@ -172,7 +174,7 @@ def sample(
     starts = _starts(init, chains, target)
     if device == "cuda":
         starts = [None if init is None else np.array(starts)]
-    generators = spawn(rng, len(starts))
+    generators, idle = _generators(target, rng, len(starts), executor, checkpoint)
     file = None
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": chains}
@@ -188,6 +190,7 @@ def sample(
         if sampler.independent:
             to_first = "the first draw, which takes longer"
         warnings.warn(f"no draws: seconds={seconds} went by in {to_first}", stacklevel=2)
+    idle.extend(generators)
     return _result(run, target, chosen.name)
 
 
@@ -229,6 +232,24 @@ def _run(
         text = f"{lost}: returning the {run.length} draws made so far"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return ended
+
+
+def _generators(
+    target: Target,
+    rng: SeedLike,
+    count: int,
+    executor: Executor | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> tuple[list[np.random.Generator], list[np.random.Generator]]:
+    """Return a generator for each chain, and the list that takes them when the call is over.
+
+    Calls without a seed go on with the generator that an earlier one has left for this target. A
+    call takes it out while it runs, so that no two calls share one; a forked process has none.
+    """
+    if rng is not None or count > 1 or executor is not None or checkpoint is not None:
+        return spawn(rng, count), []
+    idle: list[np.random.Generator] = remember(target, ("generators", os.getpid()), list)
+    return [idle.pop()] if idle else spawn(rng), idle
 
 
 def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:

@@ -4,8 +4,9 @@ A pass over the rows draws proposals from their leverage scores (`StreamedDPP.pr
 takes about 1.3 r H_r of them, H_r = 1 + 1/2 + ... + 1/r. If the pool runs dry in the middle of a
 draw, the next pass goes on with that draw.
 
-The pool belongs to a chain, or to the generator that a user passes to `PreparedSampler.draw` again
-and again. It cannot belong to the target: draws of a seed would then depend on the draws before.
+The pool belongs to a generator: to the one that a user passes to `PreparedSampler.draw` again and
+again, or to the one that calls of `sample` without a seed share. It cannot belong to the target
+alone: draws of a seed would then depend on the draws before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.samplers import State, refuse_init
+from zonodpp.samplers import State, refuse_init, remember
 from zonodpp.samplers.picks import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
@@ -48,9 +49,9 @@ class StreamedDraws:
     target: StreamedDPP
     tracker: SetTracker
     pool: int  # proposals from one pass, on average
+    last: _Last = field(repr=False, compare=False)
     counters: tuple[str, ...] = ("draws", "proposals", "passes")
     independent: bool = True
-    last: _Last = field(default_factory=_Last, repr=False, compare=False)
 
     @property
     def width(self) -> int:
@@ -62,6 +63,7 @@ class StreamedDraws:
         refuse_init(init)
         if self.last.rng is not rng:
             self.last.rng, self.last.state = rng, self._empty()
+        self.last.state["counts"][:] = 0
         return self.last.state
 
     def _empty(self) -> State:
@@ -124,7 +126,9 @@ def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
     """Choose the pool: 4 MiB of proposals, or enough for one draw."""
     r = target.r
     enough = max(POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
-    return StreamedDraws(target, SetTracker.of(None, target.n), pool or int(enough))
+    pool = pool or int(enough)
+    last = remember(target, ("pool", pool), _Last)
+    return StreamedDraws(target, SetTracker.of(None, target.n), pool, last)
 
 
 @jit
