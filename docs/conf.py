@@ -99,7 +99,6 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "zonodpp"
-html_static_path = ["_static"]
 html_extra_path = ["live"]
 html_show_sourcelink = False
 html_theme_options = {

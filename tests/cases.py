@@ -33,7 +33,11 @@ def matrices():
         "all but one": (rng.normal(size=(5, 6)), None),
         "condition 1e10": ((turn * np.array([1, 1e-5, 1e-10])) @ gaussian, None),
         "feature units": (gaussian * np.array([[1e9], [1.0], [1e-9]]), None),
-        "sparse": (sp.random_array((4, 9), density=0.5, rng=5) + sp.eye_array(4, 9), None),
+        "sparse": (
+            sp.random_array((4, 9), density=0.5, random_state=np.random.default_rng(5))
+            + sp.eye_array(4, 9),
+            None,
+        ),
     }
 
 
@@ -109,7 +113,8 @@ def hard_matrices():
         "condition 1e10, duplicates": (_ill(3) @ np.tile(gaussian[:, :5], 2), None),
         "condition 1e10, weighted": (_ill(3) @ gaussian, rng.uniform(0.1, 10, 8)),
         "sparse, weighted": (
-            sp.random_array((4, 8), density=0.4, rng=9) + sp.eye_array(4, 8, k=2),
+            sp.random_array((4, 8), density=0.4, random_state=np.random.default_rng(9))
+            + sp.eye_array(4, 8, k=2),
             10.0 ** rng.uniform(-6, 6, 8),
         ),
     }

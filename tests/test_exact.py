@@ -169,7 +169,9 @@ def test_larger_targets_by_linear_statistics(algorithm):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_sparse_equals_dense(algorithm):
     """The two layouts hold the same numbers, so the same seed gives the same draws."""
-    A = sp.random_array((6, 200), density=0.3, rng=4) + sp.eye_array(6, 200)
+    A = sp.random_array(
+        (6, 200), density=0.3, random_state=np.random.default_rng(4)
+    ) + sp.eye_array(6, 200)
     q = np.random.default_rng(0).random(200)
     dense, sparse = (
         sample(ProjectionDPP(M, weights=q), 200, rng=5, algorithm=algorithm, method="exact")

@@ -251,7 +251,9 @@ def test_hard_numbers(X):
 
 @pytest.mark.parametrize("n", [60, 900])
 def test_wide_sparse_rows(n):
-    wide = sp.random_array((n, 3000), density=0.01, rng=0, format="csr")
+    wide = sp.random_array(
+        (n, 3000), density=0.01, random_state=np.random.default_rng(0), format="csr"
+    )
     dense = wide.toarray()
     weights = np.random.default_rng(0).uniform(0.5, 2, n)
     found = principal_directions(wide, weights, 5, Moments.of(wide, weights))

@@ -109,7 +109,9 @@ def test_coordinates_do_not_matter():
 
 
 def test_sparse_and_dense_agree():
-    A = sp.random_array((5, 40), density=0.5, rng=3) + sp.eye_array(5, 40)
+    A = sp.random_array((5, 40), density=0.5, random_state=np.random.default_rng(3)) + sp.eye_array(
+        5, 40
+    )
     sparse, dense = find_map(ProjectionDPP(A)), find_map(ProjectionDPP(A.toarray()))
     assert (sparse.subset == dense.subset).all()
 

@@ -321,7 +321,9 @@ def test_rank_equals_scikit_learn():
 
 
 def test_rank_of_sparse_counts():
-    X = sp.random_array((300, 60), density=0.05, rng=3, format="csr")
+    X = sp.random_array(
+        (300, 60), density=0.05, random_state=np.random.default_rng(3), format="csr"
+    )
     dense = ProjectionDPP.from_features(X.toarray(), rank=5)
     assert ProjectionDPP.from_features(X, rank=5).kernel() == pytest.approx(
         dense.kernel(), abs=1e-9

@@ -9,4 +9,4 @@ project = tomllib.loads(text)["project"]
 extras = project["optional-dependencies"]
 for line in [*project["dependencies"], *(line for extra in extras.values() for line in extra)]:
     if found := re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line):
-        print(f"{found[1]}=={found[2]}.*")
+        print(f"{found[1]}=={found[2]}")

@@ -132,7 +132,8 @@ class SpanningTrees(ProjectionDPP):
         order = order[usable[order]]
         ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
         _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
-        links = sp.csr_array((first + 1.0, ends[first].T), shape=(graph.nodes, graph.nodes))
+        places = ends[first].T.astype(np.int32)  # SciPy 1.13 takes no others for trees
+        links = sp.csr_array((first + 1.0, places), shape=(graph.nodes, graph.nodes))
         ranks = minimum_spanning_tree(links).data.astype(np.int64)
         return np.asarray(np.sort(order[ranks - 1]))
 
