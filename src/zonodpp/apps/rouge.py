@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
 from zonodpp.apps.languages import words
 
-BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
+_BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 
 
 def rouge_1f(first: str, second: str) -> float:
@@ -55,13 +57,8 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     >>> mean_rouge([["a", "b"], ["b"], ["c"]], [[0], [2]], [[1], [0]]).round(3)
     array([0.833, 0.   ])
     """
-    first, second = _as_sets(candidates), _as_sets(draws)
-    width = max(first.shape[1], second.shape[1])
-    sets = np.vstack(
-        [np.pad(s, ((0, 0), (0, width - s.shape[1])), constant_values=-1) for s in (first, second)]
-    )
-    unary = _unary(tokens, sets)
-    return _mean_rouge(unary[: len(first)], unary[len(first) :], np.ones(len(second)))
+    sets = _as_sets(draws)
+    return _mean_rouge(tokens, _as_sets(candidates), sets, np.ones(len(sets)))
 
 
 def minimum_bayes_risk(
@@ -95,8 +92,7 @@ def minimum_bayes_risk(
     (array([0]), 0.556)
     """
     sets, counts = np.unique(_as_sets(draws), axis=0, return_counts=True)
-    unary = _unary(tokens, sets)
-    means = _mean_rouge(unary, unary, counts)
+    means = _mean_rouge(tokens, sets, sets, counts)
     best = int(np.argmax(means))
     return sets[best], float(means[best]), means
 
@@ -108,39 +104,35 @@ def _as_sets(given: ArrayLike) -> Integers:
     return sets.reshape(-1, sets.shape[-1])
 
 
-def _unary(tokens: Sequence[Sequence[str]], sets: Integers) -> sp.csr_array:
-    """Return the word counts of each set in unary, a column for each copy of each word."""
-    if sets.max() >= len(tokens):
-        raise ValueError(
-            f"sets hold sentences from 0 to {len(tokens) - 1}, got number {sets.max()}"
-        )
-    vocabulary: dict[str, int] = {}
-    numbers = [vocabulary.setdefault(word, len(vocabulary)) for line in tokens for word in line]
-    ends = np.cumsum([0, *map(len, tokens)])
-    shape = (len(tokens), max(1, len(vocabulary)))
-    words_of_sentences = sp.csr_array((np.ones(len(numbers), np.int64), numbers, ends), shape)
-    rows, places = np.nonzero(sets >= 0)
-    chosen = (np.ones(len(rows), np.int64), (rows, sets[rows, places]))
-    counts = (sp.csr_array(chosen, (len(sets), len(tokens))) @ words_of_sentences).tocoo()
+def _mean_rouge(
+    tokens: Sequence[Sequence[str]], candidates: Integers, draws: Integers, weights: ArrayLike
+) -> Floats:
+    """Return the weighted mean ROUGE-1F of each candidate with the draws."""
+    counts = sp.vstack([_word_counts(tokens, candidates), _word_counts(tokens, draws)]).tocsr()
     # Word w owns as many columns as its largest count; a count of c sets the first c of them.
-    first = np.append(0, np.cumsum(counts.max(axis=0).toarray()))
-    row, word = (np.repeat(index, counts.data) for index in counts.coords)
-    copy = np.arange(len(row)) - np.repeat(np.cumsum(counts.data) - counts.data, counts.data)
-    ones = np.ones(len(row), np.float32)  # sums below 2^24 are exact
-    return sp.csr_array((ones, (row, first[word] + copy)), (len(sets), max(1, first[-1])))
-
-
-def _mean_rouge(candidates: sp.csr_array, draws: sp.csr_array, counts: ArrayLike) -> Floats:
-    """Return the mean ROUGE-1F of each candidate with the draws, which occur ``counts`` times."""
-    step = max(64, BLOCK // candidates.shape[1])
-    means = np.zeros(candidates.shape[0])
-    weights = np.asarray(counts) / np.sum(counts)
-    for i in range(0, len(means), step):
-        some = candidates[i : i + step]
-        dense, lengths = some.toarray(), some.sum(axis=1, dtype=np.float64)[:, None]
-        for j in range(0, len(weights), step):
-            others = draws[j : j + step]
-            total = np.maximum(lengths + others.sum(axis=1), 1)  # a set may hold no words
-            rouge = 2.0 * (dense @ others.toarray().T) / total
-            means[i : i + step] += rouge @ weights[j : j + step]
+    most = counts.max(axis=0).toarray().ravel()
+    levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
+    unary = sp.hstack(levels, "csr", np.float32)  # sums below 2^24 are exact
+    lengths = counts.sum(axis=1, dtype=np.float64)
+    n, shares = len(candidates), np.asarray(weights) / np.sum(weights)
+    means = np.zeros(n)
+    step = max(64, _BLOCK // max(1, unary.shape[1]))
+    for i in range(0, n, step):
+        some = slice(i, min(i + step, n))
+        dense = unary[some].toarray()
+        for j in range(0, len(draws), step):
+            others = slice(n + j, n + j + step)
+            total = np.maximum(np.add.outer(lengths[some], lengths[others]), 1)  # perhaps no words
+            means[some] += 2.0 * (dense @ unary[others].toarray().T) / total @ shares[j : j + step]
     return means
+
+
+def _word_counts(tokens: Sequence[Sequence[str]], sets: Integers) -> sp.csr_array:
+    """Return how often each word is in each set of sentences."""
+    if sets.max() >= len(tokens):
+        raise ValueError(f"sentences are numbered 0 to {len(tokens) - 1}, got number {sets.max()}")
+    text = optional("sklearn.feature_extraction.text", "text", "a mean of ROUGE-1F")
+    vectorizer = text.CountVectorizer(analyzer=list, vocabulary=sorted({"", *chain(*tokens)}))
+    # The last sentence, number -1, has no words.
+    counts = sp.csr_array(vectorizer.transform([*tokens, []]))
+    return sum(counts[sentences] for sentences in sets.T)

@@ -109,10 +109,7 @@ def diverse_rows(
     encoded = encode(counted, columns)
     if not encoded.points.shape[1]:
         reasons = "; ".join(f"{column.name}: {column}" for column in encoded.columns[:8])
-        raise ValueError(
-            f"no column can be used ({reasons}); name columns that should count nevertheless by "
-            "columns=..."
-        )
+        raise ValueError(f"no column can be used ({reasons}); columns=[...] makes columns count")
     points = np.round(encoded.points, _DIGITS) + 0.0  # minus zero becomes zero
     chosen = _pick(points, q.copy(), k, answer, rng)
     found = table.iloc[chosen]

@@ -76,21 +76,18 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
     ['Tides', 'Dr. Low saw them rise.', 'They fell!', 'at noon', 'at night']
     """
     if not isinstance(text, str):
-        raise TypeError(
-            f"text must be a str, got {type(text).__name__}; decode bytes and read files first"
-        )
+        raise TypeError(f"text must be a str, got {type(text).__name__}; decode bytes first")
     code = read_language(language).code
     segment = optional("sentencex", "text", "a summary").segment
     text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", _BREAK.sub("\n", text))))
     known = set(re.findall(r"\w+(?:-\w+)*", text.lower()))
     units = [unit for block in _BLANK.split(text) for unit in _units(block)]
-    sizes = [0, 0]  # words of other units and of headings
-    for unit in units:
-        sizes[unit.heading] += len(WORD.findall(unit.text))
+    sizes = [len(WORD.findall(unit.text)) for unit in units]
+    titles = sum(size for unit, size in zip(units, sizes, strict=True) if unit.heading)
+    if not headings and 2 * titles <= sum(sizes):
+        units = [unit for unit in units if not unit.heading]
     sentences = []
     for unit in units:
-        if unit.heading and not headings and sizes[0] >= sizes[1]:
-            continue
         mended = _BROKEN.sub(lambda broken: _mended(broken[1], broken[2], known), unit.text)
         pieces = [p.strip() for p in _pieces(mended, code, segment) if WORD.search(p)]
         if pieces:
@@ -116,36 +113,35 @@ def _units(block: str) -> list[_Unit]:
     """Cut a block without blank lines into entries, headings and paragraphs."""
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     longest = max(map(len, lines), default=0)
-    units: list[tuple[str | None, list[str]]] = []  # marker, None for headings, and lines of each
+    units: list[tuple[str, str, list[str]]] = []  # kind, marker and lines of each
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
     before = None  # the line above, if this one may go on with it
-    entry = "\0"  # the marker of entries that have none of their own
     for line in lines:
+        bullet = _BULLET.match(line)
         if _RULE.match(line):
             before = None
-            continue
-        if heading := _HEADING.match(line):
-            units.append((None, [line[heading.end() :].strip("#= ")]))
+        elif heading := _HEADING.match(line):
+            units.append(("heading", "", [line[heading.end() :].strip("#= ")]))
             before = None
-        elif bullet := _BULLET.match(line):
-            units.append((entry, [line[bullet.end() :]]))
-            in_list, before = True, line
-        elif (in_list or units[-1][1][-1].endswith(":")) and (number := _NUMBER.match(line)):
-            units.append((f"{number[0].rstrip()} ", [line[number.end() :]]))
+        elif entry := bullet or (
+            (in_list or units[-1][2][-1].endswith(":")) and _NUMBER.match(line)
+        ):
+            marker = "" if bullet else f"{entry[0].rstrip()} "
+            units.append(("entry", marker, [line[entry.end() :]]))
             in_list, before = True, line
         elif before is not None and not _is_deliberate(before, line, longest):
-            units[-1][1].append(line)
+            units[-1][2].append(line)
             before = line
         else:
-            units.append(("", [line]))
+            units.append(("text", "", [line]))
             in_list, before = False, line
     return [
         _Unit(
-            (marker or "").strip(entry),
+            marker,
             join_sentences(parts, hyphen="\u00ad"),
-            marker is None or (marker == "" and len(parts) == 1 and _is_title(parts[0])),
+            kind == "heading" or (kind == "text" and len(parts) == 1 and _is_title(parts[0])),
         )
-        for marker, parts in units
+        for kind, marker, parts in units
     ]
 
 

@@ -236,10 +236,7 @@ def _checked(features: str | MatrixLike, answer: str, words: int | None, query: 
     if isinstance(features, str):
         kind = one_of(features, "features", _FEATURES).replace("auto", "central")
     if words is not None and (answer != "best" or kind != "central"):
-        raise ValueError(
-            "words= needs features='central' and answer='best', as draws have a fixed number of "
-            "sentences; pass sentences= instead"
-        )
+        raise ValueError("words= needs features='central' and answer='best'; or pass sentences=")
     if query is not None and not words_of(query):
         raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
     return kind
@@ -251,10 +248,7 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     parts = list(text) if isinstance(text, Iterable) and not isinstance(text, bytes) else [text]
     strange = [type(part).__name__ for part in parts if not isinstance(part, str)]
     if strange:
-        raise TypeError(
-            f"text must be a str or a sequence of sentences, got {strange[0]}; decode bytes and "
-            "read files first"
-        )
+        raise TypeError(f"text must be a str or a list of str, got {strange[0]}; decode bytes")
     return [part.strip() for part in parts if words_of(part)]
 
 

@@ -180,10 +180,8 @@ def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
             "rows; pass the text as a list of sentences to split it yourself"
         )
     if X.shape[1] < k:
-        raise ValueError(
-            f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences, but "
-            f"sentences={k}; pass more features or ask for fewer sentences"
-        )
+        found = f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences"
+        raise ValueError(f"{found}; pass sentences={X.shape[1]} or less, or more features")
     return X
 
 

@@ -1,19 +1,26 @@
-"""``zonodpp summarize``, ``landmarks`` and ``shortlist``: the applications of the samplers."""
+"""``zonodpp summarize``, ``landmarks``, ``shortlist`` and ``volume``: the applications."""
 
 from __future__ import annotations
+
+from math import inf, isfinite
 
 import click
 import numpy as np
 
-from zonodpp import apps
-from zonodpp._types import Matrix
-from zonodpp.cli.files import open_source, read_source, read_table, read_text, read_weights
-from zonodpp.cli.interface import LandmarksOptions, ShortlistOptions, SummarizeOptions
+from zonodpp import Zonotope, apps
+from zonodpp.cli.files import open_source, read_text
+from zonodpp.cli.info import rank_and_condition
+from zonodpp.cli.inputs import LargeTable, read_large, read_source, read_table
+from zonodpp.cli.interface import (
+    LandmarksOptions,
+    ShortlistOptions,
+    SummarizeOptions,
+    VolumeOptions,
+)
 from zonodpp.cli.items import on_one_line, restricted_items
-from zonodpp.cli.large import LargeFile, find_large
 from zonodpp.cli.output import Result
+from zonodpp.cli.table import ItemTable
 from zonodpp.linalg.dense import to_dense
-from zonodpp.streams.sources import RowSource
 
 
 def make_summary(options: SummarizeOptions) -> Result:
@@ -25,73 +32,90 @@ def make_summary(options: SummarizeOptions) -> Result:
     summary = apps.summarize(text, rng=options.seed, **options.pick(*names))
     sentences = [" ".join(sentence.split()) for sentence in summary.sentences]
     facts = {"seed": options.seed, "sentences": sentences, "indices": summary.indices}
-    rows = list(zip(summary.indices, summary.scores, sentences, strict=True))
-    return Result(
-        text=lambda: "\n".join(sentences),
-        data=lambda: facts | {"scores": summary.scores, "of": len(summary.all_sentences)},
-        rows=lambda: (["index", "score", "sentence"], rows),
-        random=options.answer != "best",
-    )
+    facts |= {"scores": summary.scores, "of": len(summary.all_sentences)}
+    rows = zip(summary.indices, summary.scores, sentences, strict=True)
+    table = ["index", "score", "sentence"], rows
+    return Result("\n".join(sentences), facts, table, random=options.answer != "best")
 
 
 def pick_landmarks(options: LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
     choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     source = open_source(options.file, options.format)
-    large: LargeFile | None = None
-    X: Matrix | RowSource
+    table: ItemTable | LargeTable | None = None
     if options.transformer in (None, "pca") and options.method in ("auto", "exact"):
-        large = find_large(source, options, options.weights)
-    if large is not None:
-        X, (n, d), columns, weights = large.rows, large.shape, large.columns, None
+        table = read_large(source, options, options.weights)
+    if table is not None:
         if options.transformer is None:
             note = "a search needs all rows in memory: drawing as with --transformer pca"
             click.echo(f"zonodpp: {note}", err=True)
         choices["transformer"] = "pca"
     else:
         table = read_source(source, options, options.weights)
-        X, (n, d), columns = table.values, table.values.shape, table.columns
-        weights = None if options.weights is None else read_weights(table, options.weights, n)
+    n, d = table.shape
     if options.n_landmarks > n:
         raise ValueError(f"--number {options.n_landmarks}: {source.name} has {n} rows")
     selector = apps.LandmarkSelector(random_state=options.seed, **choices)
-    selector.fit(X, sample_weight=weights)
+    selector.fit(table.values, sample_weight=table.weights)
     order = np.argsort(selector.indices_)
     indices, picked = selector.indices_[order], to_dense(selector.landmarks_[order])
-    if large is not None:
-        labels = large.labels(indices)
-    else:
-        labels = table.labels and [table.labels[i] for i in indices.tolist()]
+    labels = table.labels_of(indices)
     names = labels or list(map(str, indices.tolist()))
-    columns = columns or [f"feature_{k}" for k in range(d)]
+    columns = table.columns or [f"feature_{k}" for k in range(d)]
     rows = [[name, *row] for name, row in zip(names, picked.tolist(), strict=True)]
     facts = {"seed": options.seed, "items": n, "indices": indices}
-    return Result(
-        text=lambda: "\n".join(map(on_one_line, names)),
-        data=lambda: facts | ({} if labels is None else {"labels": labels}),
-        rows=lambda: (["item", *columns], rows),
-        files={
-            ".npy": lambda path: np.save(path, indices),
-            ".npz": lambda path: np.savez(path, indices=indices, landmarks=picked),
-        },
-    )
+    facts |= {} if labels is None else {"labels": labels}
+    writers = {
+        ".npy": lambda path: np.save(path, indices),
+        ".npz": lambda path: np.savez(path, indices=indices, landmarks=picked),
+    }
+    text = "\n".join(map(on_one_line, names))
+    return Result(text, facts, (["item", *columns], rows), writers)
 
 
 def make_shortlist(options: ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    table = read_table(options, options.relevance)
-    n = table.values.shape[0]
+    table = read_table(options, options.relevance, "--relevance")
+    n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
-    scores = read_weights(table, options.relevance, n, "--relevance")
-    found = apps.shortlist(scores, table.values, options.k, rng=options.seed, **choices)
+    assert table.weights is not None
+    found = apps.shortlist(table.weights, table.values, options.k, rng=options.seed, **choices)
     assert isinstance(found, apps.Shortlist)
     facts = {"seed": options.seed, "items": n, "indices": found.indices, "labels": found.labels}
     facts |= {"relevance": found.relevance, "diversity": found.diversity}
-    rows = list(zip(found.labels, found.relevance.tolist(), strict=True))
-    return Result(
-        text=lambda: str(found),
-        data=lambda: facts,
-        rows=lambda: (["item", "relevance"], rows),
-        files={".npy": lambda path: np.save(path, found.indices)},
-    )
+    rows = zip(found.labels, found.relevance.tolist(), strict=True)
+    writers = {".npy": lambda path: np.save(path, found.indices)}
+    return Result(str(found), facts, (["item", "relevance"], rows), writers)
+
+
+def compute_volume(options: VolumeOptions) -> Result:
+    """Run ``zonodpp volume``."""
+    table = read_table(options)
+    by_columns = options.items == "columns"
+    A = table.values if by_columns else table.values.T
+    d, n = A.shape
+    rank, _ = rank_and_condition(A)
+    if rank < d:
+        other = "rows" if by_columns else "columns"
+        advice = f"if {other} are the generators, pass --items {other}"
+        raise ValueError(
+            f"{table.source}: the {n} generators span {rank} of {d} dimensions, so the volume is "
+            f"zero; {advice if n < d else f'leave out {other} that depend on others'}"
+        )
+    choices = options.pick("draws", "rel_error")
+    found = Zonotope(A).volume(options.method, rng=options.seed, **choices)
+    # A volume may be beyond what floating-point numbers hold: see log_volume.
+    sizes = {"volume": found.value, "stderr": found.stderr}
+    facts = {name: size if isfinite(size) else None for name, size in sizes.items()}
+    facts |= {"log_volume": found.log_value, "relative_error": found.relative}
+    facts |= {"draws": found.draws} | ({"seed": options.seed} if found.draws else {})
+    of = f"volume of {n:,} generators in dimension {d}"
+    is_held = 0 < found.value < inf
+    text = f"{found.value:.6g}" if is_held else f"exp({found.log_value:.6g})"
+    if found.draws:
+        error = f"standard error {found.relative:.2%}, {found.draws:,} draws"
+        text = f"{text} +- {found.stderr:.2g}  estimated {of} ({error})"
+    else:
+        text = f"{text}  exact {of}"
+    return Result(text, facts, (list(facts), [list(facts.values())]), random=found.draws > 0)

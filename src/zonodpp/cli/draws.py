@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 
 import click
@@ -27,10 +28,7 @@ _Sets = Sequence[list[int]]
 def draw_subsets(options: SampleOptions) -> Result | None:
     """Run ``zonodpp sample``."""
     if options.jitter is not None and options.checkpoint is not None and options.seed is None:
-        raise click.UsageError(
-            "--jitter with --checkpoint needs --seed: without it the noise is new in each run, and "
-            "no run could go on from the file. Pass --seed N, the same each time"
-        )
+        raise click.UsageError("--jitter with --checkpoint needs --seed N, the same in each run")
     target = read_target(options)
     sets = [find_items([text], target.labels, target.n, "--track") for text in options.track]
     if not all(sets):
@@ -55,9 +53,7 @@ def _method_options(options: RunOptions) -> dict[str, object]:
             raise click.UsageError(f"-O takes NAME=VALUE, got {pair!r}")
         name = name.replace("-", "_")
         if name in inspect.signature(sample).parameters:
-            raise click.UsageError(
-                f"-O {name}: this is no option of a method; the others are given as --OPTION"
-            )
+            raise click.UsageError(f"-O {name}: this is no option of a method; see --help")
         if name in found:
             raise click.UsageError(f"-O {name}: this option is given twice")
         try:
@@ -74,13 +70,10 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | N
     if not len(samples):  # Ctrl-C or --seconds in the burn-in; a warning has said so
         return None
     return Result(
-        text=lambda: _text_of_draws(samples, seed, sets),
-        data=lambda: _data_of_draws(samples, seed, sets),
-        rows=lambda: _rows_of_draws(samples),
-        files={
-            ".npz": lambda path: save_samples(samples, path),
-            ".npy": lambda path: np.save(path, samples.subsets),
-        },
+        lambda: _text_of_draws(samples, seed, sets),
+        lambda: _data_of_draws(samples, seed, sets),
+        lambda: _rows_of_draws(samples),
+        {".npz": partial(save_samples, samples), ".npy": lambda to: np.save(to, samples.subsets)},
     )
 
 
@@ -142,11 +135,11 @@ def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
 
 def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str, object]:
     target, (chains, draws, r) = samples.target, samples.subsets.shape
-    tracked: list[dict[str, object]] = [
-        {"items": items, "share": samples.tracked[:, :, k].mean()} for k, items in enumerate(sets)
-    ]
-    for fact, items in zip(tracked, sets, strict=True) if target.has_quick_inclusion else ():
-        fact["exact"] = target.inclusion(items)
+    tracked: list[dict[str, object]] = []
+    for items, share in zip(sets, samples.tracked.mean(axis=(0, 1)), strict=True):
+        tracked.append({"items": items, "share": share})
+        if target.has_quick_inclusion:
+            tracked[-1]["exact"] = target.inclusion(items)
     subsets = [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()]
     labels = samples.labelled()
     found = {

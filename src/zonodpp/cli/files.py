@@ -1,13 +1,15 @@
-"""Read a table of items from a file of any known format."""
+"""Open files of any known format, and read arrays and texts."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import IO, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,22 +18,15 @@ import scipy.sparse as sp
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
-from zonodpp.arguments import listed
-from zonodpp.cli.matrix_market import read_matrix_market
-from zonodpp.cli.options import Format, Input
+from zonodpp.arguments import listed, one_of
+from zonodpp.cli.messages import quoted
+from zonodpp.cli.options import Format
 from zonodpp.cli.output import NEEDED
-from zonodpp.cli.table import (
-    ColumnRoles,
-    ItemTable,
-    collect,
-    find_columns,
-    read_delimited,
-    text_lines,
-)
-from zonodpp.linalg.dense import to_dense
+from zonodpp.cli.table import text_lines
 
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
+_SIZES = {"array": 2, "coordinate": 3}  # numbers in the line that gives the size, by layout
 
 
 class Source(NamedTuple):
@@ -79,46 +74,6 @@ def _open(file: str) -> Source:
         if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             return Source(file, "", file)
         return Source(file, "", None, stream.read())
-
-
-def read_table(options: Input, *aside: str | None) -> ItemTable:
-    r"""Read the table that the options of a command describe, rows as they stand in it.
-
-    The columns in ``aside``, where there are such columns, are kept apart from the features.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from zonodpp.cli.files import read_table
-    >>> from zonodpp.cli.options import Input
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "foods.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("food,fat,water\napple,0.2,85.6\n")
-    ...     table = read_table(Input(file=path, id="food"))
-    >>> table.labels, table.columns, table.values
-    (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
-    """
-    source = open_source(options.file, options.format)
-    return read_source(source, options, *aside)
-
-
-def read_source(source: Source, options: Input, *columns: str | None) -> ItemTable:
-    """Read the table in a file that is open; `read_table` keeps such columns apart."""
-    aside = [name for name in columns if name is not None]
-    if source.format in ("csv", "tsv"):
-        with source.stream() as stream:
-            tabs = source.format == "tsv"
-            return read_delimited(stream, source.name, options, aside, tabs)
-    if source.format == "parquet":
-        return _table_of_parquet(source, options, aside)
-    values = read_array(source, options.key)
-    if isinstance(values, np.memmap):
-        values = np.asarray(values)  # from_features would read a memory map in passes
-    if values.ndim != 2 or 0 in values.shape:
-        needed = "a table has two dimensions, and is not empty"
-        raise ValueError(f"{source.name} holds an array of shape {values.shape}; {needed}")
-    return _select(source.name, values, options, aside)
 
 
 def read_text(file: str) -> tuple[str, str]:
@@ -193,46 +148,6 @@ def read_parquet(source: Source) -> Any:
         return optional(*NEEDED[".parquet"]).read_table(stream)
 
 
-def parquet_roles(source: Source, schema: Any, options: Input, aside: Sequence[str]) -> ColumnRoles:
-    """Find out what the columns of a Parquet file are; an index that pandas has saved has ids."""
-    with readable(source, "a Parquet file"):
-        saved = (schema.pandas_metadata or {}).get("index_columns", [])
-    index = [name for name in saved if name in schema.names]
-    id = options.id or next(iter(index), None)
-    names = [name for name in schema.names if name not in index or name == id]
-    choices = Input(id=id, columns=options.columns)
-    roles = find_columns(source.name, choices, aside, len(names), names)
-    return roles._replace(gaps=options.missing != "error")
-
-
-def _table_of_parquet(source: Source, options: Input, aside: Sequence[str]) -> ItemTable:
-    table = read_parquet(source)
-    roles = parquet_roles(source, table.schema, options, aside)
-    table = table.select(roles.names)
-    arrays = [table.column(place).to_numpy() for place in roles.numeric]
-    if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
-        labels = None if roles.id is None else list(map(str, table.column(roles.id).to_pylist()))
-        return roles.table(source.name, np.column_stack(arrays).astype(np.float64), labels)
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return collect(source.name, roles, ((0, cells) for cells in rows))
-
-
-def read_weights(table: ItemTable, weights: str, n: int, option: str = "--weights") -> Floats:
-    """Return numbers for items: a column kept aside, or a file with one for each item."""
-    if weights in table.aside:
-        return table.aside[weights]
-    if not os.path.exists(weights):
-        known = f"a column of {table.source} nor a file of {n} numbers"
-        raise ValueError(f"{option} {weights}: neither {known}")
-    source = open_source(weights)
-    is_array = source.format in ("npy", "npz")
-    found = np.asarray(read_array(source) if is_array else read_source(source, Input()).values)
-    if found.size != n:
-        shape = " x ".join(map(str, found.shape))
-        raise ValueError(f"{option} {weights}: expected {n} numbers, one an item, got {shape}")
-    return found.ravel()
-
-
 @contextlib.contextmanager
 def readable(source: Source, kind: str) -> Iterator[IO[bytes]]:
     """Open a file; raise a readable error if it is not in the expected format."""
@@ -241,13 +156,67 @@ def readable(source: Source, kind: str) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _select(name: str, values: Matrix, options: Input, aside: Sequence[str]) -> ItemTable:
-    """Take the columns that were asked for out of an array without names."""
-    roles = find_columns(name, options, aside, values.shape[1])
-    if len(roles.features) == values.shape[1] and not (options.id or options.columns):
-        return ItemTable(name, values)
-    columns = values if isinstance(values, np.ndarray) else values.tocsc()
-    labels = None
-    if roles.id is not None:
-        labels = [f"{entry:g}" for entry in to_dense(columns[:, [roles.id]]).ravel()]
-    return roles.table(name, columns[:, roles.numeric], labels)
+def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
+    r"""Return the matrix in the lines of a file of ``held`` bytes; a sparse one as a COO array.
+
+    SciPy's reader is not used: it ends the process on some damaged files and ignores what follows a
+    number in an entry. Here NumPy turns the text into numbers, and each size and index is checked.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.files import read_matrix_market
+    >>> lines = iter("%%MatrixMarket matrix array real general\n2 1\n0.5\n3\n".splitlines())
+    >>> read_matrix_market(lines, held=54)
+    array([[0.5],
+           [3. ]])
+    """
+    banner = next(lines, "").lower().split()
+    if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
+        raise ValueError("its first line is not '%%MatrixMarket matrix LAYOUT TYPE SYMMETRY'")
+    layout = one_of(banner[2], "its layout", tuple(_SIZES))
+    kind = one_of(banner[3], "its type of numbers", ("real", "double", "integer", "pattern"))
+    symmetric = one_of(banner[4], "its symmetry", ("general", "symmetric")) == "symmetric"
+    content = (line for line in lines if line.strip() and not line.lstrip().startswith("%"))
+    size = next(content, "")
+    words = size.split()
+    if len(words) != _SIZES[layout] or not all(re.fullmatch("[0-9]+", word) for word in words):
+        raise ValueError(f"expected {_SIZES[layout]} whole numbers as its size, got {quoted(size)}")
+    rows, columns, *count = map(int, words)
+    if symmetric and rows != columns:
+        raise ValueError(f"it is symmetric, but has {rows} rows and {columns} columns")
+    check_size(8 * (rows + columns + sum(count)), held)
+    if layout == "array":
+        count = [rows * (rows + 1) // 2 if symmetric else rows * columns]
+    numbers = _read_numbers(content)
+    found = numbers.size if layout == "array" else len(numbers)
+    if found != count[0]:
+        raise ValueError(f"it announces {count[0]} entries, but has {found}")
+    if layout == "array":  # the entries, or the lower triangle, column by column
+        order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(found), max(1, rows))
+        values, (column, row) = numbers.ravel(), order
+    else:
+        width = 2 if kind == "pattern" else 3
+        if found and numbers.shape[1] != width:
+            raise ValueError(f"an entry has {numbers.shape[1]} numbers, not {width}")
+        places = numbers[:, :2]
+        if not ((places >= 1) & (places <= [rows, columns]) & (places % 1 == 0)).all():
+            raise ValueError(f"an entry lies outside the {rows} rows and {columns} columns")
+        row, column = (places.T - 1).astype(np.int64)
+        values = np.ones(found) if kind == "pattern" else numbers[:, 2]
+    if symmetric:
+        other = row != column
+        row, column = np.r_[row, column[other]], np.r_[column, row[other]]
+        values = np.r_[values, values[other]]
+    matrix = sp.coo_array((values, (row, column)), shape=(rows, columns))
+    return matrix.toarray() if layout == "array" else matrix
+
+
+def _read_numbers(lines: Iterator[str]) -> Floats:
+    """Turn lines with equally many numbers into an array; anything but a number is an error."""
+    first = next(lines, None)
+    if first is None:
+        return np.zeros((0, 3))
+    try:
+        return np.loadtxt(chain([first], lines), dtype=np.float64, comments="%", ndmin=2)
+    except ValueError as error:  # its row is one of the entries, not of the file
+        raise ValueError(str(error).split(" at row ")[0]) from None

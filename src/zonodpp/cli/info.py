@@ -20,9 +20,9 @@ from click.shell_completion import get_completion_class
 from zonodpp import Samples
 from zonodpp._types import Matrix
 from zonodpp.arguments import check_finite
-from zonodpp.cli.files import open_source, read_source
+from zonodpp.cli.files import open_source
+from zonodpp.cli.inputs import read_large, read_source
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
-from zonodpp.cli.large import find_large
 from zonodpp.cli.messages import printable
 from zonodpp.cli.output import Result
 from zonodpp.cli.rows import describe_columns
@@ -47,11 +47,8 @@ def show_facts(options: InfoOptions) -> Result:
     facts = _about_file(options) if options.file else _about_installation()
     shown = {name: _shown(fact) for name, fact in facts.items()}
     width = max(map(len, facts)) + 2
-    return Result(
-        text=lambda: "\n".join(f"{name:<{width}}{fact}" for name, fact in shown.items()),
-        data=lambda: facts,
-        rows=lambda: (["fact", "value"], list(shown.items())),
-    )
+    text = "\n".join(f"{name:<{width}}{fact}" for name, fact in shown.items())
+    return Result(text, facts, (["fact", "value"], shown.items()))
 
 
 def show_completion(options: CompletionOptions) -> None:
@@ -77,12 +74,8 @@ def _example(name: str) -> Result:
     else:
         data = files("zonodpp").joinpath("data", EXAMPLES[name]).read_bytes()
     endings = (".csv", ".edges", ".txt", ".npy")
-    return Result(
-        text=lambda: data,
-        data=lambda: {"example": name},
-        rows=lambda: (["example"], [[name]]),
-        files=dict.fromkeys(endings, lambda path: Path(path).write_bytes(data)),
-    )
+    writers = dict.fromkeys(endings, lambda path: Path(path).write_bytes(data))
+    return Result(data, {"example": name}, (["example"], [[name]]), writers)
 
 
 def _about_installation() -> dict[str, object]:
@@ -114,9 +107,9 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
             return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
     source = open_source(options.file, options.format)
     X: Matrix | RowSource
-    large = find_large(source, options) if options.items == "rows" else None
+    large = read_large(source, options)
     if large is not None:
-        X, (n, d), entries = large.rows, large.shape, large.entries
+        X, (n, d), entries = large.values, large.shape, large.entries
         more: dict[str, object] = {"size": "large for this machine's memory: read in passes"}
         more["columns"] = large.columns
     else:

@@ -195,7 +195,7 @@ class ShortlistOptions(Restriction, Input):
     seed: int = SEED
 
 
-@command("volume.compute_volume", "Volume of a zonotope.")
+@command("apps.compute_volume", "Volume of a zonotope.")
 class VolumeOptions(ItemsInput):
     r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
@@ -208,9 +208,7 @@ class VolumeOptions(ItemsInput):
       zonodpp volume foods.csv --id food --method estimate --rel-error 0.05 --seed 1
     """
 
-    method: Literal["exact", "estimate"] | None = option(
-        "--method", "Default: exact where that is quick."
-    )
+    method: Literal["exact", "estimate"] | None = option("--method", "Default: exact if quick.")
     draws: int | None = option("-n --draws N", "Draws of the estimate.")
     rel_error: float = option("--rel-error E", "Relative standard error to reach.", default=0.01)
     seed: int = SEED

@@ -93,6 +93,7 @@ class Input(Options):
         "--header/--no-header", "Whether a CSV begins with names; by default if none is a number."
     )
     missing = "error"  # most commands refuse cells without a value
+    items = "rows"
 
 
 class ItemsInput(Input):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TypeVar
 
 import click
 
@@ -23,16 +24,17 @@ NEEDED = {
     ".parquet": ("pyarrow.parquet", "parquet", "a .parquet file"),
     ".graphml": ("networkx", "graph", "GraphML"),
 }
+_Form = TypeVar("_Form")
 Rows = tuple[list[str], Iterable[Sequence[object]]]  # header and rows
 
 
 @dataclass(frozen=True)
 class Result:
-    """A result in the forms it can take, each made when it is asked for."""
+    """A result in the forms it can take; a function makes a form when it is asked for."""
 
-    text: Callable[[], str | bytes]  # bytes go out as they are, but never to a terminal
-    data: Callable[[], object]
-    rows: Callable[[], Rows]
+    text: str | bytes | Callable[[], str]  # bytes go out as they are, but never to a terminal
+    data: object
+    rows: Rows | Callable[[], Rows]
     # What writes files of other endings than .json, .csv, .parquet and .txt.
     files: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
     random: bool = True  # whether the seed matters, so that one that the program chose is shown
@@ -80,7 +82,7 @@ def _write_file(result: Result, path: str) -> None:
     if ending in result.files:
         result.files[ending](path)
     elif ending == ".parquet":
-        header, rows = result.rows()
+        header, rows = _made(result.rows)
         arrow, parquet = optional("pyarrow", "parquet", "Parquet"), optional(*NEEDED[ending])
         columns = [arrow.array(column) for column in zip(*rows, strict=True)]
         parquet.write_table(arrow.Table.from_arrays(columns, names=header), path)
@@ -94,15 +96,19 @@ def _write_file(result: Result, path: str) -> None:
 def _formatted(result: Result, ending: str) -> str | bytes:
     """Return the result as JSON, as CSV or as text for people."""
     if ending == ".json":
-        text = json.dumps(result.data(), default=_as_json_value, ensure_ascii=False) + "\n"
+        text = json.dumps(_made(result.data), default=_as_json_value, ensure_ascii=False) + "\n"
         return text if text.isascii() else printable(text)
     if ending == ".csv":
-        header, rows = result.rows()
+        header, rows = _made(result.rows)
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows(chain([header], rows))
         return file.getvalue()
-    shown = result.text()
+    shown = result.text() if callable(result.text) else result.text
     return shown if isinstance(shown, bytes) or shown.endswith("\n") else f"{shown}\n"
+
+
+def _made(form: _Form | Callable[[], _Form]) -> _Form:
+    return form() if callable(form) else form
 
 
 def _as_json_value(value: object) -> object:

@@ -41,13 +41,10 @@ def pick_rows(options: RowsOptions) -> Result:
     random = options.answer == "draw"
     facts = {"items": len(table), "indices": indices, **report}
     facts |= {"seed": options.seed} if random else {}
-    return Result(
-        text=lambda: _text(shown, labels, report, len(table)),
-        data=lambda: facts | {"rows": json.loads(picked.to_json(orient="records"))},
-        rows=lambda: (names, shown.to_numpy().tolist()),
-        files={".parquet": lambda path: picked.to_parquet(path)},
-        random=random,
-    )
+    facts["rows"] = json.loads(picked.to_json(orient="records"))
+    text = _text(shown, labels, report, len(table))
+    writers = {".parquet": picked.to_parquet}
+    return Result(text, facts, (names, shown.to_numpy().tolist()), writers, random)
 
 
 def _text(shown: Any, labels: str | None, report: dict[str, Any], n: int) -> str:
@@ -103,4 +100,4 @@ def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
     else:
         table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
     shown = list(map(str, table.columns))
-    return table, cells, find_columns(source.name, options, (), len(shown), shown)
+    return table, cells, find_columns(source.name, options, None, len(shown), shown)

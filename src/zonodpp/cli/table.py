@@ -6,14 +6,14 @@ import csv
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import inf, isfinite, nan
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from zonodpp._types import Floats, Matrix
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import listed
 from zonodpp.cli.messages import quoted
 from zonodpp.cli.options import Input
@@ -39,15 +39,24 @@ class ItemTable:
         Names of the rows, from the ``--id`` column.
     columns : list of str or None
         Names of the columns of ``values``.
-    aside : dict of str to array
-        Columns kept apart from the features: weights, relevance.
+    weights : array or None
+        The column that is kept apart from the features, for weights or relevance.
     """
 
     source: str
     values: Matrix
     labels: list[str] | None = None
     columns: list[str] | None = None
-    aside: dict[str, Floats] = field(default_factory=dict)
+    weights: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows and of columns."""
+        return self.values.shape
+
+    def labels_of(self, items: Integers) -> list[str] | None:
+        """Return the labels of some rows, if rows have labels."""
+        return self.labels and [self.labels[item] for item in items.tolist()]
 
 
 class ColumnRoles(NamedTuple):
@@ -56,27 +65,35 @@ class ColumnRoles(NamedTuple):
     names: list[str] | None
     width: int
     id: int | None
-    aside: dict[str, int]
+    weights: int | None
     features: list[int]
     gaps: bool  # whether cells may be empty: they become NaN
 
     @property
     def numeric(self) -> list[int]:
-        """Return the columns of numbers: the features, then those kept apart."""
-        return [*self.features, *self.aside.values()]
+        """Return the columns of numbers: the features, then the one that is kept apart."""
+        return self.features if self.weights is None else [*self.features, self.weights]
 
     def table(self, source: str, numbers: Matrix, labels: list[str] | None) -> ItemTable:
         """Return a table, given the columns of numbers."""
-        width = len(self.features)
+        d = len(self.features)
         columns = self.names and [self.names[place] for place in self.features]
-        aside = dict(zip(self.aside, to_dense(numbers[:, width:]).T, strict=True))
-        return ItemTable(source, numbers[:, :width], labels, columns, aside)
+        weights = None if self.weights is None else to_dense(numbers[:, d:]).ravel()
+        return ItemTable(source, numbers[:, :d], labels, columns, weights)
 
 
 def find_columns(
-    source: str, options: Input, aside: Sequence[str], width: int, names: list[str] | None = None
+    source: str,
+    options: Input,
+    weights: str | None,
+    width: int,
+    names: list[str] | None = None,
+    index: str | None = None,
 ) -> ColumnRoles:
-    """Find the columns that --id and --columns name; those in ``aside`` need not be columns."""
+    """Find the columns that --id and --columns name.
+
+    ``weights`` need not be a column. ``index`` has the labels unless --id names another column.
+    """
     known = {str(place): place for place in range(width)}
     known |= {name: place for place, name in reversed(list(enumerate(names or ())))}
 
@@ -86,37 +103,16 @@ def find_columns(
             raise ValueError(f"{source} has no column {column!r}; it has {there}")
         return known[column]
 
-    id = None if options.id is None else place_of(options.id)
-    apart = {column: known[column] for column in aside if column in known}
+    id = options.id or index
+    labels = None if id is None else place_of(id)
+    apart = None if weights is None else known.get(weights)
     if options.columns is None:
-        features = [place for place in range(width) if place not in (id, *apart.values())]
+        features = [place for place in range(width) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
     if not features:
         raise ValueError(f"{source} has no columns left to serve as features")
-    return ColumnRoles(names, width, id, apart, features, options.missing != "error")
-
-
-def read_delimited(
-    stream: IO[bytes], source: str, options: Input, aside: Sequence[str] = (), tabs: bool = False
-) -> ItemTable:
-    r"""Read text; without --header, the first row has names if none of its cells is a number.
-
-    Examples
-    --------
-    >>> import io
-    >>> from zonodpp.cli.options import Input
-    >>> from zonodpp.cli.table import read_delimited
-    >>> read_delimited(io.BytesIO(b"1,2\n3,4\n"), "x.csv", Input()).values
-    array([[1., 2.],
-           [3., 4.]])
-    >>> read_delimited(io.BytesIO(b"1,2\n3,four\n"), "x.csv", Input())
-    Traceback (most recent call last):
-    ValueError: x.csv, line 2, column 1 (row 1; rows and columns count from 0): expected a number,
-    got 'four'
-    """
-    names, width, rows = read_rows(stream, source, options.header, tabs)
-    return collect(source, find_columns(source, options, aside, width, names), rows)
+    return ColumnRoles(names, width, labels, apart, features, options.missing != "error")
 
 
 def read_rows(

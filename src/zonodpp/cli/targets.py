@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
-from zonodpp.cli.files import open_source, read_source, read_weights
+from zonodpp.cli.files import open_source
+from zonodpp.cli.inputs import read_large, read_source
 from zonodpp.cli.interface import SampleOptions
 from zonodpp.cli.items import restricted_items
-from zonodpp.cli.large import find_large
 from zonodpp.cli.options import Restriction
 from zonodpp.cli.table import ItemTable
 from zonodpp.features import standardize
@@ -28,41 +28,30 @@ def read_target(options: SampleOptions) -> Target:
     """Read the items of a file and make their target, with the labels that the file gives."""
     by_columns = options.items == "columns"
     source = open_source(options.file, options.format)
-    needed = by_columns or options.kernel or options.dpp or options.size or options.expected_size
-    needed = needed or options.jitter or options.power != 2
-    if not (needed or options.missing != "error" or options.standardize):
-        large = find_large(source, options, options.weights)
+    changed = options.missing != "error" or options.standardize
+    needed = changed or options.kernel or options.dpp or options.size or options.expected_size
+    if not (needed or options.jitter or options.power != 2):
+        large = read_large(source, options, options.weights)
         if large is not None:
-            view = None if options.rank is None else principal_view(large.rows, options.rank)
-            return condition(StreamedDPP(large.rows, view, large.ids), options)
-    table = read_source(source, options, None if by_columns else options.weights)
-    n = table.values.shape[1 if by_columns else 0]
-    weights = None if options.weights is None else read_weights(table, options.weights, n)
-    if options.missing != "error" or options.standardize:
-        if by_columns or options.kernel:
-            raise click.UsageError(
-                "--missing and --standardize are for items as rows with features"
-            )
-        table, weights = _fill_gaps(table, options, weights)
-    X, labels = table.values, table.labels
-    if by_columns:
-        X, labels = X.T, table.columns
-    target = _make_target(table.source, X, options, weights)
+            view = None if options.rank is None else principal_view(large.values, options.rank)
+            return condition(StreamedDPP(large.values, view, large.ids), options)
+    table = read_source(source, options, options.weights)
+    if changed and (by_columns or options.kernel):
+        raise click.UsageError("--missing and --standardize are for items as rows with features")
+    table = _fill_gaps(table, options) if changed else table
+    X, labels = (table.values.T, table.columns) if by_columns else (table.values, table.labels)
+    target = _make_target(table.source, X, options, table.weights)
     return condition(target if labels is None else target.with_labels(labels), options)
 
 
-def _fill_gaps(
-    table: ItemTable, options: SampleOptions, weights: Floats | None
-) -> tuple[ItemTable, Floats | None]:
+def _fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:
     """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
-    X, labels = to_dense(table.values), table.labels
+    X, labels, weights = to_dense(table.values), table.labels, table.weights
     gaps = np.isnan(X)
     if options.missing == "drop" and gaps.any():
         kept = np.flatnonzero(~gaps.any(axis=1))
         if not kept.size:
-            raise ValueError(
-                f"{table.source}: every row has a missing value; pass --missing median"
-            )
+            raise ValueError(f"{table.source}: every row has a gap; pass --missing median")
         found = f"{len(X) - kept.size} of {len(X)} rows have missing values and are left out"
         warnings.warn(found, stacklevel=2)
         labels = [str(row) if labels is None else labels[row] for row in kept.tolist()]
@@ -74,7 +63,7 @@ def _fill_gaps(
         warnings.warn(found, stacklevel=2)
         X = np.where(gaps, np.nanmedian(X, axis=0), X)
     X = standardize(X) if options.standardize else X
-    return replace(table, values=X, labels=labels), weights
+    return replace(table, values=X, labels=labels, weights=weights)
 
 
 def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:

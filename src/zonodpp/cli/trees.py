@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import IO, get_args
 
@@ -30,13 +30,11 @@ def draw_spanning_trees(options: TreesOptions) -> Result | None:
         options.draws = 1
     samples = run_sample(options, condition(_read_graph(options), options))
     found = describe(samples, options.seed)
-    writers = dict.fromkeys((".edges", ".txt", ".graphml"), lambda path: _write_tree(samples, path))
-    return found and replace(
-        found,
-        text=lambda: _text_of_trees(samples, options.seed),
-        rows=lambda: _rows_of_trees(samples),
-        files={**found.files, **writers},
-    )
+    if found is None:
+        return None
+    writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
+    text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
+    return Result(text, found.data, rows, {**found.files, **writers})
 
 
 def _rows_of_trees(samples: Samples) -> Rows:

@@ -143,10 +143,7 @@ def error_against_seconds(
         chains, draws = error.shape
         seconds = np.asarray(run.stats.get("seconds", np.zeros(chains)), dtype=np.float64)
         if not (seconds > 0).all():
-            raise ValueError(
-                f"the time that the chains of {name!r} took is not known (no stats['seconds']); "
-                "use error_against_steps"
-            )
+            raise ValueError(f"the time that {name!r} took is not known; use error_against_steps")
         pace = seconds[:, None] / draws
         moments = _spread(draws) / draws * np.median(seconds)
         # A share of a draw is lost to rounding, not a draw.
@@ -264,10 +261,8 @@ def _stretch(factor: Floats) -> Floats:
 def _with_looks(samples_by_name: Mapping[str, Samples]) -> list[tuple[str, Samples, Look]]:
     """Return each name and its samples with a look of their own."""
     if not isinstance(samples_by_name, Mapping):
-        raise TypeError(
-            f"expected a dict of names and samples such as {{'exact': samples}}, got a "
-            f"{type(samples_by_name).__name__}"
-        )
+        kind = type(samples_by_name).__name__
+        raise TypeError(f"expected a dict of names and samples, {{'exact': samples}}, got a {kind}")
     if not samples_by_name:
         raise ValueError("there is nothing to draw: the dict of samples is empty")
     styles = looks(len(samples_by_name))

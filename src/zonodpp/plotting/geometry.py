@@ -41,9 +41,7 @@ class _Tiles(NamedTuple):
             raise ValueError(f"mark must be a basis of r = 2 items, got {basis!r}")
         found = np.flatnonzero((self.bases == items).all(axis=1))
         if not found.size:
-            raise ValueError(
-                f"columns {items[0]} and {items[1]} are parallel or zero: they have no tile"
-            )
+            raise ValueError(f"columns {items[0]} and {items[1]} are parallel or zero: no tile")
         return int(found[0])
 
 
@@ -170,9 +168,7 @@ def hit_and_run_step(
     walk = zonotope.walk(x, d)
     low, high = walk.breaks[[0, -1]]
     if proposal is not None and not low <= proposal <= high:
-        raise ValueError(
-            f"proposal must be an alpha on the chord, from {low:.4g} to {high:.4g}; got {proposal}"
-        )
+        raise ValueError(f"proposal must be an alpha on the chord, from {low:.4g} to {high:.4g}")
     ax = axes_for(ax, (6.0, 4.6))
     _draw_tiles(ax, tiles, names)
     collections = optional("matplotlib.collections", "plot", "a plot")
@@ -266,10 +262,8 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
 
 def _tiles_of(zonotope: Zonotope) -> _Tiles:
     if zonotope.r != 2:
-        raise ValueError(
-            f"the picture is of the plane, so A must have r = 2 rows; this one has r = "
-            f"{zonotope.r}. Draw Zonotope(A[:2]), or read figures off tiles() and walk(x, d)"
-        )
+        found = f"this one has r = {zonotope.r}. Draw Zonotope(A[:2])"
+        raise ValueError(f"the picture is of the plane, so A must have r = 2 rows; {found}")
     A = to_dense(zonotope.A)
     tiles = zonotope.tiles()
     bases = np.array([tile.basis for tile in tiles])

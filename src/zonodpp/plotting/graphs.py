@@ -119,9 +119,7 @@ def edge_marginals(
     graph = _graph_of(target)
     shown = np.asarray(target.marginals() if shares is None else shares, dtype=np.float64)
     if shown.shape != (target.n,):
-        raise ValueError(
-            f"shares must have one entry for each of the {target.n} edges, got {shown.shape}"
-        )
+        raise ValueError(f"shares are one for each of the {target.n} edges, got {shown.shape}")
     places = _places(graph, positions)
     ax = axes_for(ax, (6.0, 4.6))
     edges = _draw_edges(ax, graph, places, array=shown, cmap=colour_map(), linewidths=1 + 4 * shown)
