@@ -37,13 +37,16 @@ NOT_FOR_USERS = {
     "columns",
     "coordinates",
     "has_quick_inclusion",
+    "heaviest_tree",
     "known_maximum",
     "labels_of",
     "log_normaliser",
     "objective",
+    "of_edges",
     "on_bases",
     "phi",
     "prepare",
+    "propose",
     "restored",
     "size_to_maximise",
     "stored",
@@ -59,9 +62,10 @@ def setup(app):
 
 
 def skip_member(app, what, name, member, skip, options):
-    """Leave out what users do not call, and fields of tuples, which Attributes describes."""
+    """Leave out what users neither call nor write, and fields of tuples (see Attributes)."""
     of_tuple = type(member).__name__ == "_tuplegetter"
-    return True if name in NOT_FOR_USERS or of_tuple else None
+    of_protocol = getattr(member, "__qualname__", "").startswith(("Method.", "Sampler."))
+    return True if (name in NOT_FOR_USERS and not of_protocol) or of_tuple else None
 
 
 sphinx_gallery_conf = {

@@ -36,6 +36,17 @@ class Maximum:
         What is known: ``"global"`` (no subset is more likely), ``"swaps"`` (no subset with one item
         exchanged is), ``"greedy"`` (exchanges were not tried) or ``"rounding"`` (they were, as far
         as floating-point numbers tell one from another).
+
+    See Also
+    --------
+    zonodpp.find_map : Finds one.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, find_map
+    >>> best = find_map(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    >>> best.subset, best.optimal
+    (array([1, 2]), 'swaps')
     """
 
     subset: Integers

@@ -81,6 +81,16 @@ class PreparedSampler:
         The name of the method.
     independent : bool
         Whether draws are independent. If not, they are the steps of a Markov chain.
+
+    See Also
+    --------
+    zonodpp.prepare : Makes one.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, prepare
+    >>> prepare(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    PreparedSampler(method='exact')
     """
 
     method: str

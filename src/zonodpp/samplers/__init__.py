@@ -1,30 +1,6 @@
 """One file for each algorithm: a method object that holds the options, and what it prepares.
 
-``Method.prepare(target, track)`` does all work that draws share. Its result, the sampler, is
-immutable and picklable, and knows
-
-``counters``
-    names of the numbers counted along the way, in the order of ``state["counts"]``;
-``independent``
-    True when draws are independent, so that burn-in and thinning have nothing to do;
-``tracker``
-    the tracked sets; its ``size`` is their number;
-``width``
-    the most items that a draw may have: the length of a row of ``subsets``;
-``start(rng, init)``
-    the state of a fresh chain: a dict of arrays that holds all the next step needs;
-``advance(state, rng, subsets, tracked, thin)``
-    fills ``subsets`` with the next draws, ``thin`` steps apart, and updates the state in place.
-    Row k of ``tracked`` receives, added to what is there, the presence of each tracked set at every
-    step to draw k. How steps are cut into calls changes neither draws nor sums, so that a draw may
-    also be made by several calls of fewer steps. A sampler of independent draws, one of which may
-    take longer than a slice, may return before all are made: it then returns the number of draws
-    that are finished, which may be zero, and the state holds the unfinished one. None means that
-    all are finished;
-``check(state)``
-    raises ValueError if the arrays of a state, which have the names, types and shapes of a fresh
-    one, cannot be a state of this sampler. Compiled code trusts its indices, and a state that was
-    read from a file may hold anything.
+`Method` and `Sampler` are what the drivers of chains ask of both.
 """
 
 from __future__ import annotations
@@ -55,7 +31,30 @@ _remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary(
 
 
 class Sampler(Protocol):
-    """What a method prepares for a target; the page of this package says what each part does."""
+    """What a method prepares for a target; it never changes, and it can be pickled.
+
+    Attributes
+    ----------
+    counters : tuple of str
+        Names of the numbers counted along the way, in the order of ``state["counts"]``.
+    independent : bool
+        True when draws are independent, so that burn-in and thinning have nothing to do.
+    tracker : SetTracker
+        The tracked sets; its ``size`` is their number.
+    width : int
+        The most items that a draw may have: the length of a row of ``subsets``.
+
+    See Also
+    --------
+    Method : Prepares a sampler.
+
+    Examples
+    --------
+    >>> from zonodpp import Exact, ProjectionDPP
+    >>> sampler = Exact().prepare(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]))
+    >>> sampler.width, sampler.independent
+    (2, True)
+    """
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -74,26 +73,101 @@ class Sampler(Protocol):
         """The most items of a draw."""
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
-        """Return the state of a fresh chain."""
+        """Return the state of a fresh chain.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            The generator of the chain.
+        init : array_like of int or None
+            The basis to start from, if one was given.
+
+        Returns
+        -------
+        dict of arrays
+            All that the next step needs.
+        """
 
     def advance(
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> int | None:
-        """Fill subsets with the next draws; add to tracked. Return how many, None for all."""
+        """Make the next draws, and update the state in place.
+
+        How steps are cut into calls changes neither draws nor sums, so that a draw may also be made
+        by several calls of fewer steps.
+
+        Parameters
+        ----------
+        state : dict of arrays
+            What `start` returned.
+        rng : numpy Generator
+            The generator of the chain.
+        subsets : (draws, width) array of int32
+            Receives the draws, each ascending and filled up with -1.
+        tracked : (draws, tracker.size) array
+            Row k receives, added to what is there, the presence of each tracked set at every step
+            to draw k.
+        thin : int
+            Steps from one draw to the next.
+
+        Returns
+        -------
+        int or None
+            None means that all draws are finished. A sampler of independent draws, one of which may
+            take longer than a slice, may return the number of finished ones instead, which may be
+            zero; the state then holds the unfinished one.
+        """
 
     def check(self, state: State) -> None:
-        """Raise ValueError if this cannot be a state of this sampler."""
+        """Raise ValueError if this cannot be a state of this sampler.
+
+        Compiled code trusts its indices, and a state that was read from a file may hold anything.
+
+        Parameters
+        ----------
+        state : dict of arrays
+            Arrays with the names, types and shapes of those of a fresh state.
+        """
 
 
 class Method(Protocol):
-    """A way to draw: a name, and how to prepare a sampler for a target."""
+    """A way to draw: a name, and how to prepare a sampler for a target.
+
+    Attributes
+    ----------
+    name : str
+        What `Samples.method` says.
+
+    See Also
+    --------
+    Sampler : What a method prepares.
+
+    Examples
+    --------
+    >>> from zonodpp import Exact
+    >>> Exact().name
+    'exact'
+    """
 
     @property
     def name(self) -> str:
         """What `Samples.method` says."""
 
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Do all work that draws share."""
+        """Do all work that draws share.
+
+        Parameters
+        ----------
+        target : Target
+            What to draw from.
+        track : list of lists of int, optional
+            Sets of items whose presence is recorded.
+
+        Returns
+        -------
+        Sampler
+            What then draws.
+        """
 
 
 def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:

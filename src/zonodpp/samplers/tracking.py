@@ -32,7 +32,30 @@ def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list
 
 @dataclass(frozen=True)
 class SetTracker:
-    """Tracked sets, flattened: set k is ``items[starts[k]:starts[k + 1]]``."""
+    """Tracked sets, flattened: set k is ``items[starts[k]:starts[k + 1]]``.
+
+    Attributes
+    ----------
+    starts, items : arrays of int
+        Where each set starts, and the items of all sets.
+    n : int
+        The number of items of the target.
+
+    See Also
+    --------
+    zonodpp.samplers.Sampler : Has one as its ``tracker``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.samplers.tracking import SetTracker
+    >>> tracker = SetTracker.of([[0, 3], [1]], n=5)
+    >>> tracked = np.zeros((2, 2))
+    >>> tracker.fill(np.array([[0, 3], [1, 2]], np.int32), tracked)
+    >>> tracked
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     starts: Integers
     items: Integers
@@ -40,7 +63,26 @@ class SetTracker:
 
     @classmethod
     def of(cls, track: Sets, n: int) -> SetTracker:
-        """Lay out ``track``, a list of sets of item numbers (or None)."""
+        """Lay out sets of items.
+
+        Parameters
+        ----------
+        track : list of lists of int, or None
+            Sets of item numbers.
+        n : int
+            The number of items of the target.
+
+        Returns
+        -------
+        SetTracker
+            The sets, flattened.
+
+        Examples
+        --------
+        >>> from zonodpp.samplers.tracking import SetTracker
+        >>> SetTracker.of(None, n=5).size
+        0
+        """
         sets = [] if track is None else [as_items(list(S), n, "track") for S in track]
         starts = np.cumsum([0, *(len(S) for S in sets)])
         items = np.concatenate([np.zeros(0, np.int64), *sets])
@@ -52,7 +94,24 @@ class SetTracker:
         return len(self.starts) - 1
 
     def fill(self, subsets: Subsets, tracked: Floats) -> None:
-        """Add 1 to tracked[k, j] where draw k holds all of set j."""
+        """Add 1 to tracked[k, j] where draw k holds all of set j.
+
+        Parameters
+        ----------
+        subsets : (draws, width) array of int
+            Draws.
+        tracked : (at least draws, size) array
+            What is added to.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp.samplers.tracking import SetTracker
+        >>> tracked = np.zeros((1, 1))
+        >>> SetTracker.of([[3]], n=5).fill(np.array([[0, 3]], np.int32), tracked)
+        >>> tracked
+        array([[1.]])
+        """
         if not self.size:
             return
         present = {i: (subsets == i).any(axis=1) for i in set(self.items.tolist())}

@@ -34,7 +34,20 @@ FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that 
 class SpanningTrees(ProjectionDPP):
     """Spanning trees of a graph, P(T) proportional to the product of their edge weights.
 
-    Items are edges. See `ProjectionDPP.from_graph`, which makes this target, for the parameters.
+    Items are edges. `ProjectionDPP.from_graph` makes this target.
+
+    Parameters
+    ----------
+    G : networkx.Graph, MultiGraph or scipy.sparse matrix
+        Undirected and connected.
+    weight : str, optional
+        The networkx edge attribute that holds the weight.
+    names : sequence, optional
+        Names of the nodes of a sparse matrix.
+
+    See Also
+    --------
+    zonodpp.ProjectionDPP.from_graph : Makes it.
 
     Examples
     --------
@@ -103,7 +116,20 @@ class SpanningTrees(ProjectionDPP):
         return super().log_normaliser if self._network is None else self._network.log_total()
 
     def marginals(self) -> Floats:
-        """Exact probability of each edge: its weight times the effective resistance."""
+        """Return the exact probability of each edge: its weight times the effective resistance.
+
+        Returns
+        -------
+        (n,) array
+            In the order of ``labels``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP
+        >>> ProjectionDPP.from_graph(nx.cycle_graph(4)).marginals()
+        array([0.75, 0.75, 0.75, 0.75])
+        """
         return super().marginals() if self._network is None else self._network.marginals()
 
     def _inclusions(self, sets: Integers) -> Floats:
@@ -173,8 +199,16 @@ class SpanningTrees(ProjectionDPP):
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
 
-        It has all nodes under their own names, and the draw's edges with their weights (and keys,
-        in a multigraph). Other attributes are not kept.
+        Parameters
+        ----------
+        edges : (k,) array_like of int
+            Numbers of edges: one draw.
+
+        Returns
+        -------
+        networkx.Graph or MultiGraph
+            All nodes under their own names, and the draw's edges with their weights (and keys, in a
+            multigraph). Other attributes are not kept.
 
         Examples
         --------

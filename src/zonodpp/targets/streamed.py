@@ -43,6 +43,14 @@ class StreamedDPP(ProjectionDPP):
         Number of rows, and of items in a draw.
     source : RowSource
         Where the rows come from.
+    view : View
+        How rows are brought to few columns.
+    ids : RowSource or None
+        Where their labels come from.
+
+    See Also
+    --------
+    zonodpp.ProjectionDPP.from_features : Makes it.
 
     Examples
     --------
@@ -125,14 +133,53 @@ class StreamedDPP(ProjectionDPP):
         return np.asarray(np.concatenate(blocks)[places.reshape(items.shape)])
 
     def rows_of(self, items: Integers) -> Floats:
-        """Fetch rows by number, as they are stored."""
+        """Fetch rows by number, as they are stored.
+
+        Parameters
+        ----------
+        items : (k,) array of int
+            Numbers of rows.
+
+        Returns
+        -------
+        (k, d) array
+            The rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
+        >>> X = np.arange(20.0).reshape(10, 2) ** 2
+        >>> ProjectionDPP.from_features(lambda: iter([X[:5], X[5:]])).rows_of(np.array([6]))
+        array([[144., 169.]])
+        """
         return np.asarray(self.source.take(items, self._starts).rows, dtype=np.float64)
 
     def _log_probs(self, sets: Integers) -> Floats:
         return 2.0 * log_dets(self._features(sets))
 
     def marginals(self, items: ItemsLike | None = None) -> Floats:
-        """Exact probability of the given rows, which are fetched."""
+        """Return the exact probabilities of the given rows, which are fetched.
+
+        Parameters
+        ----------
+        items : (k,) array_like of int
+            Numbers of rows.
+
+        Returns
+        -------
+        (k,) array
+            The probability that a draw holds each of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import ProjectionDPP
+        >>> X = np.random.default_rng(0).normal(size=(10, 2))
+        >>> target = ProjectionDPP.from_features(lambda: iter([X[:5], X[5:]]))
+        >>> round(float(target.marginals(range(10)).sum()), 12)
+        2.0
+        """
         if items is None:
             raise ValueError(
                 f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "

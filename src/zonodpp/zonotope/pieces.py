@@ -23,6 +23,17 @@ class Tile(NamedTuple):
         Items outside B that rest at 1; the others rest at 0.
     coordinates : (r,) array
         u in [0, 1]^r, in the order of the basis.
+
+    See Also
+    --------
+    zonodpp.Zonotope.tile : The tile of a point.
+    zonodpp.Zonotope.tiles : All tiles.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> Zonotope([[1, 2, 0], [0, 1, 2]], c=[1, 2, 4]).tile([1, 1]).basis
+    array([1, 2])
     """
 
     basis: Integers
@@ -41,6 +52,17 @@ class Walk(NamedTuple):
         Bases, each ascending.
     log_volumes : (k,) array
         Logarithms of |det A_B|.
+
+    See Also
+    --------
+    zonodpp.Zonotope.walk : The walk along a line.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> walk = Zonotope([[1, 2, 0], [0, 1, 2]], rng=0).walk([1, 1], [1, 0])
+    >>> len(walk.breaks) == len(walk.bases) + 1
+    True
     """
 
     breaks: Floats

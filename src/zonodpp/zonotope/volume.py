@@ -49,6 +49,17 @@ class VolumeEstimate:
         How many draws of equal weight would be as good, as a share of ``draws``.
     draws : int
         Draws behind the estimate; 0 for the exact sum.
+
+    See Also
+    --------
+    zonodpp.Zonotope.volume : Computes one.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> value, stderr = Zonotope([[1, 0, 1], [0, 1, 1]]).volume()  # a hexagon
+    >>> round(value, 12), stderr
+    (3.0, 0.0)
     """
 
     value: float
