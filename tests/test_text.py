@@ -392,14 +392,14 @@ def test_directions_are_filled_up():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 5))  # rank 2
     more = rng.normal(size=(20, 1))
-    Q = text.completed_directions(X, 3, [lambda: more])
+    Q = text.completed_directions(X, 3, [more])
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(Q @ (Q.T @ np.hstack([X, more])), np.hstack([X, more]), atol=1e-10)
     with pytest.raises(ValueError, match="rank 2, but 3 directions"):
         text.completed_directions(X, 3)
     with pytest.raises(ValueError, match="rank 2, but 3 directions"):
-        text.completed_directions(X, 3, [lambda: X @ np.ones((5, 1))])  # nothing new in it
-    assert text.completed_directions(np.zeros((5, 2)), 2, [lambda: np.eye(5)]).shape == (5, 2)
+        text.completed_directions(X, 3, [X @ np.ones((5, 1))])  # nothing new in it
+    assert text.completed_directions(np.zeros((5, 2)), 2, [np.eye(5)]).shape == (5, 2)
 
 
 def test_many_sentences_take_the_sparse_route(monkeypatch):

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
-from zonodpp.apps.languages import is_content, read_language, words
+from zonodpp.apps.languages import count_words, is_content, rarity, read_language, words
 from zonodpp.apps.text import stems
 from zonodpp.linalg.dense import to_dense, unit_rows
 
@@ -45,15 +44,11 @@ def central_features(sentences: Sequence[str], language: str | None = None) -> s
     known = {word for sentence in sentences for word in words(sentence)}
     kept = {word for word in known if is_content(word, code)} or known
     tokens = stems([" ".join(w for w in words(s) if w in kept) for s in sentences], language)
-    text = optional("sklearn.feature_extraction.text", "text", "a summary")
-    counts = sp.csr_array(text.CountVectorizer(analyzer=list).fit_transform(tokens))
+    counts = count_words(tokens)
+    weights = counts.sum(axis=0) * rarity(counts)
+    lengths = np.array([max(_SHORT, len(words(sentence))) for sentence in sentences])
     present = counts.astype(bool).astype(np.float64)
-    rarity = np.log((1 + len(sentences)) / (1 + present.sum(axis=0)))
-    weights = counts.sum(axis=0) * rarity
-    lengths = [max(_SHORT, len(words(sentence))) for sentence in sentences]
-    return sp.csr_array(
-        sp.diags_array(1 / np.sqrt(lengths)) @ present @ sp.diags_array(np.sqrt(weights))
-    )
+    return sp.diags_array(lengths**-0.5) @ present @ sp.diags_array(np.sqrt(weights))
 
 
 def pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:

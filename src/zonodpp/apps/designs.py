@@ -124,7 +124,8 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         if y is None:
             raise ValueError("DesignRegression requires y to be passed, but the target y is None")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        columns = np.column_stack([np.ones(len(X)), X]) if self._has_intercept() else X
+        has_intercept = as_flag(self.fit_intercept, "fit_intercept")
+        columns = np.column_stack([np.ones(len(X)), X]) if has_intercept else X
         n, d = columns.shape
         k = min(2 * d, max(n, d)) if self.k is None else as_count(self.k, "k", 1)
         if not callable(y):
@@ -143,11 +144,8 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         known = labels[places] * scale.reshape(-1, *[1] * (labels.ndim - 1))
         solution = np.linalg.lstsq(columns[self.indices_] * scale[:, None], known)[0]
         self.coef_ = solution[d - X.shape[1] :].T
-        self.intercept_ = solution[0] if self._has_intercept() else 0.0
+        self.intercept_ = solution[0] if has_intercept else 0.0
         return self
-
-    def _has_intercept(self) -> bool:
-        return as_flag(self.fit_intercept, "fit_intercept")
 
     def _draw(self, columns: Floats, k: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Return the rows of a draw, and the factors by which least squares multiplies them."""

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
+
 from zonodpp._optional import optional
+from zonodpp._types import Floats
 
 # Scripts that set no spaces between words: kana and ideographs.
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -77,6 +83,29 @@ def words(sentence: str) -> list[str]:
     (['the', 'keeper', 's', '2', 'lamps'], ['\u706f', '\u53f0', 'a'])
     """
     return WORD.findall(unicodedata.normalize("NFC", _SURPLUS.sub(r"\1", sentence)).lower())
+
+
+def count_words(
+    tokens: Sequence[Sequence[str]], known: Sequence[Sequence[str]] | None = None
+) -> sp.csr_array:
+    """Return how often each word is in each list of words; only ``known`` words have a column.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.languages import count_words
+    >>> count_words([["a", "b"], ["a", "a"]]).toarray()
+    array([[1, 1],
+           [2, 0]])
+    """
+    vocabulary = sorted(set(chain(*(tokens if known is None else known)))) or [""]
+    text = optional("sklearn.feature_extraction.text", "text", "a summary")
+    counter = text.CountVectorizer(analyzer=list, vocabulary=vocabulary)
+    return sp.csr_array(counter.transform(tokens))
+
+
+def rarity(counts: sp.csr_array) -> Floats:
+    """Return log((1 + n) / (1 + lists that hold the word)) for counts of words in n lists."""
+    return np.asarray(np.log((1 + counts.shape[0]) / (1 + (counts > 0).sum(axis=0))))
 
 
 def is_content(word: str, code: str) -> bool:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
-from zonodpp.apps.languages import words
+from zonodpp.apps.languages import count_words, words
 
 _BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 
@@ -131,8 +129,5 @@ def _word_counts(tokens: Sequence[Sequence[str]], sets: Integers) -> sp.csr_arra
     """Return how often each word is in each set of sentences."""
     if sets.max() >= len(tokens):
         raise ValueError(f"sentences are numbered 0 to {len(tokens) - 1}, got number {sets.max()}")
-    text = optional("sklearn.feature_extraction.text", "text", "a mean of ROUGE-1F")
-    vectorizer = text.CountVectorizer(analyzer=list, vocabulary=sorted({"", *chain(*tokens)}))
-    # The last sentence, number -1, has no words.
-    counts = sp.csr_array(vectorizer.transform([*tokens, []]))
+    counts = count_words([*tokens, []])  # the last sentence, number -1, has no words
     return sum(counts[sentences] for sentences in sets.T)

@@ -102,53 +102,52 @@ def _mended(start: str, rest: str, known: set[str]) -> str:
 
 
 class _Unit(NamedTuple):
-    """What stands by itself: an entry of a list, a heading, a paragraph."""
+    """What stands by itself: an entry of a list, a heading, or the text of a paragraph."""
 
+    kind: str
     marker: str
-    text: str
-    heading: bool
+    lines: list[str]
+
+    @property
+    def text(self) -> str:
+        """The lines, joined; a soft hyphen marks a word that was broken at the end of a line."""
+        return join_sentences(self.lines, hyphen="\u00ad")
+
+    @property
+    def heading(self) -> bool:
+        """Whether it is marked as a heading, or a short line that neither ends nor goes on."""
+        first = self.lines[0]
+        ends = _ENDS.search(first) or _GOES_ON.search(first)
+        title = not ends and len(WORD.findall(first)) <= _TITLE
+        return self.kind == "heading" or (self.kind == "text" and self.lines == [first] and title)
 
 
 def _units(block: str) -> list[_Unit]:
     """Cut a block without blank lines into entries, headings and paragraphs."""
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     longest = max(map(len, lines), default=0)
-    units: list[tuple[str, str, list[str]]] = []  # kind, marker and lines of each
+    units: list[_Unit] = []
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
     before = None  # the line above, if this one may go on with it
     for line in lines:
         bullet = _BULLET.match(line)
+        numbers = in_list or units[-1].lines[-1].endswith(":")
         if _RULE.match(line):
             before = None
         elif heading := _HEADING.match(line):
-            units.append(("heading", "", [line[heading.end() :].strip("#= ")]))
+            units.append(_Unit("heading", "", [line[heading.end() :].strip("#= ")]))
             before = None
-        elif entry := bullet or (
-            (in_list or units[-1][2][-1].endswith(":")) and _NUMBER.match(line)
-        ):
+        elif entry := bullet or (_NUMBER.match(line) if numbers else None):
             marker = "" if bullet else f"{entry[0].rstrip()} "
-            units.append(("entry", marker, [line[entry.end() :]]))
+            units.append(_Unit("entry", marker, [line[entry.end() :]]))
             in_list, before = True, line
         elif before is not None and not _is_deliberate(before, line, longest):
-            units[-1][2].append(line)
+            units[-1].lines.append(line)
             before = line
         else:
-            units.append(("text", "", [line]))
+            units.append(_Unit("text", "", [line]))
             in_list, before = False, line
-    return [
-        _Unit(
-            marker,
-            join_sentences(parts, hyphen="\u00ad"),
-            kind == "heading" or (kind == "text" and len(parts) == 1 and _is_title(parts[0])),
-        )
-        for kind, marker, parts in units
-    ]
-
-
-def _is_title(line: str) -> bool:
-    """Tell a heading without marks: a short line that neither ends a sentence nor goes on."""
-    ends = _ENDS.search(line) or _GOES_ON.search(line)
-    return not ends and len(WORD.findall(line)) <= _TITLE
+    return units
 
 
 def _is_deliberate(line: str, following: str, longest: int) -> bool:

@@ -20,6 +20,7 @@ from zonodpp.maximum import find_map
 from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
 from zonodpp.targets.kdpp import KDPP
+from zonodpp.targets.target import Target
 
 ANSWERS = ("best", "mbr", "draw")
 _FEATURES = ("auto", "central", "appendix", "spread", "lsa")
@@ -195,7 +196,7 @@ def summarize(
         related = relevance[candidates] > _UNRELATED
         if words is not None and related.any():  # a limit need not be reached
             candidates = candidates[related]
-    target: KDPP | ProjectionDPP
+    target: Target
     chosen: Subsets | Integers
     if kind == "central":
         Phi = sp.diags_array(np.sqrt(relevance)) @ central_features(everything, language)
@@ -217,16 +218,13 @@ def summarize(
     value = None
     if answer != "best":
         tokens = [words_of(everything[i]) for i in candidates]
-        chosen, value = _drawn(target, tokens, k, answer, draws, method, rng)
+        one_is_enough = answer == "draw" and method in ("auto", "exact")
+        enough = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
+        count = enough if draws is None else draws
+        chosen, value = _drawn(target, tokens, answer, count, method, rng)
     indices = candidates[chosen].tolist()
-    return Summary(
-        sentences=[everything[i] for i in indices],
-        indices=indices,
-        scores=scores[chosen].tolist(),
-        all_sentences=everything,
-        features=kind,
-        expected_rouge=value,
-    )
+    sentences_chosen = [everything[i] for i in indices]
+    return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
 
 
 def _checked(features: str | MatrixLike, answer: str, words: int | None, query: str | None) -> str:
@@ -268,18 +266,9 @@ def _central_target(Phi: sp.csr_array, k: int) -> KDPP:
 
 
 def _drawn(
-    target: KDPP | ProjectionDPP,
-    tokens: list[list[str]],
-    k: int,
-    answer: str,
-    draws: int | None,
-    method: str,
-    rng: SeedLike,
+    target: Target, tokens: list[list[str]], answer: str, draws: int, method: str, rng: SeedLike
 ) -> tuple[Subsets | Integers, float | None]:
     """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
-    if draws is None:
-        one_is_enough = answer == "draw" and method in ("auto", "exact")
-        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
     [generator] = spawn(rng, purpose="summary")
     samples = sample(target, draws, method=method, rng=generator, progress=False)
     if answer == "draw":

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
-from zonodpp.apps.languages import is_content, read_language, words
+from zonodpp.apps.languages import count_words, is_content, rarity, read_language, words
 from zonodpp.arguments import as_matrix, check_finite, one_of
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.reduction import leading_directions
-
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-Filler: TypeAlias = Callable[[], Matrix]
 
 NAMES = (
     "characters",
@@ -65,7 +59,8 @@ def tf_idf(tokens: Sequence[Sequence[str]]) -> sp.csr_array:
     >>> tf_idf([["a", "b"], ["a", "a"]]).toarray().round(3)
     array([[1.   , 1.405], [2.   , 0.   ]])
     """
-    return _vectorizer().fit_transform(tokens)
+    counts = count_words(tokens)
+    return counts @ sp.diags_array(1.0 + rarity(counts))
 
 
 def appendix_features(
@@ -132,15 +127,13 @@ def relevance(
     >>> relevance(["Oil lamps burned.", "The sea was calm.", "Oil burns."], "a lamp").round(2)
     array([0.86, 0.01, 0.01])
     """
-    vectorizer = _vectorizer()
-    frequencies = vectorizer.fit_transform(stems(sentences, language))
     code = read_language(language).code
     content = " ".join(word for word in words(query) if is_content(word, code))
-    asked = vectorizer.transform(stems([content or query], language))
-    # Both hold tf * idf with scikit-learn's idf, which is 1 for words of all sentences.
-    rarity = sp.diags_array(1.0 - 1.0 / vectorizer.idf_)
-    unit, asked = unit_rows(frequencies @ rarity), unit_rows(asked @ rarity)
-    return np.maximum(to_dense(unit @ asked.T).ravel(), floor)
+    *tokens, asked = stems([*sentences, content or query], language)
+    counts = count_words(tokens)
+    weights = sp.diags_array(rarity(counts))
+    near = unit_rows(counts @ weights) @ unit_rows(count_words([asked], tokens) @ weights).T
+    return np.maximum(to_dense(near).ravel(), floor)
 
 
 def directions(
@@ -155,19 +148,15 @@ def directions(
     Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`.
     """
     if not isinstance(features, str):
-        return _reduced(_as_features(features, len(everything), k)[candidates], k, [])
-
-    def words_in_common() -> sp.csr_array:
-        return unit_rows(tf_idf(stems(everything, language)))[candidates]
-
-    def arbitrary() -> Floats:
-        return np.random.default_rng(0).standard_normal((len(candidates), k))
-
+        return _reduced(_as_features(features, len(everything), k)[candidates], k, ())
+    words_in_common = unit_rows(tf_idf(stems(everything, language)))[candidates]
+    arbitrary = np.random.default_rng(0).standard_normal((len(candidates), k))
+    fillers = (left_directions(X, k) for X in (words_in_common, arbitrary))
     if features == "lsa":
-        return completed_directions(words_in_common(), k, [arbitrary])
+        return completed_directions(words_in_common, k, fillers)
     positions = "first" if features == "appendix" else "fifths"
     X = appendix_features(everything, language, positions=positions)[candidates]
-    return _reduced(X, k, [lambda: left_directions(words_in_common(), k), arbitrary])
+    return _reduced(X, k, fillers)
 
 
 def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
@@ -185,7 +174,7 @@ def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
     return X
 
 
-def _reduced(X: Floats, k: int, fillers: Sequence[Filler]) -> Floats:
+def _reduced(X: Floats, k: int, fillers: Iterable[Matrix]) -> Floats:
     """Return directions of k features as they are, or principal directions of more features."""
     fewer = k < X.shape[1]
     size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
@@ -195,7 +184,7 @@ def _reduced(X: Floats, k: int, fillers: Sequence[Filler]) -> Floats:
 
 
 def completed_directions(
-    X: Matrix, k: int, fillers: Sequence[Filler] = (), *, centred: bool = False
+    X: Matrix, k: int, fillers: Iterable[Matrix] = (), *, centred: bool = False
 ) -> Floats:
     """Return k orthonormal columns that span the leading directions of X, (n, k).
 
@@ -208,8 +197,8 @@ def completed_directions(
         Features, items as rows.
     k : int
         Number of directions, at most n.
-    fillers : sequence of functions that return (n, d) matrices, optional
-        Where to take directions from when X has too few; called only then.
+    fillers : iterable of (n, d) matrices, optional
+        Where to take directions from when X has too few; iterated over only then.
     centred : bool, default False
         Subtract the mean of each feature first (principal components).
 
@@ -217,21 +206,21 @@ def completed_directions(
     --------
     >>> import numpy as np
     >>> from zonodpp.apps.text import completed_directions
-    >>> Q = completed_directions(np.ones((3, 1)), 2, [lambda: np.eye(3)])
+    >>> Q = completed_directions(np.ones((3, 1)), 2, [np.eye(3)])
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
     Q = left_directions(X - X.mean(axis=0) if centred else X, k)
-    for filler in fillers:
-        if Q.shape[1] == k:
-            break
-        rest = to_dense(filler())
+    more = iter(fillers)
+    while Q.shape[1] < k:
+        filler = next(more, None)
+        if filler is None:
+            raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions are needed")
+        rest = to_dense(filler)
         rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
         Q = np.linalg.qr(np.hstack([Q, left_directions(rest, k - Q.shape[1], _NEGLIGIBLE)]))[0]
-    if Q.shape[1] < k:
-        raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions were asked for")
     return Q
 
 
@@ -240,9 +229,3 @@ def left_directions(X: Matrix, k: int, least: float = 0.0) -> Floats:
     vectors, values = leading_directions(X.T, k)
     kept = values[:k] > max(_NEGLIGIBLE * values.max(initial=0.0), least)
     return np.ascontiguousarray(vectors[:, :k][:, kept])
-
-
-def _vectorizer() -> TfidfVectorizer:
-    """Return scikit-learn's tf-idf for sentences that are split into words already."""
-    text = optional("sklearn.feature_extraction.text", "text", "a summary")
-    return text.TfidfVectorizer(analyzer=list, norm=None)

@@ -114,9 +114,7 @@ def _plain_warnings(options: list[click.Parameter]) -> Iterator[list[str]]:
     """Show warnings as one line each, without the line of source that Python adds."""
     seen: list[str] = []
 
-    def show(
-        message: Warning | str, category: type[Warning], *rest: object, **named: object
-    ) -> None:
+    def show(message: Warning | str, *rest: object, **named: object) -> None:
         seen.append(str(message))
         click.echo(f"zonodpp: warning: {one_line(message, options)}", err=True)
 

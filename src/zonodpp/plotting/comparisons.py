@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
-from zonodpp.plotting.style import INK, POINTS, Look, axes_for, looks, name_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from zonodpp.samples import Samples
+from zonodpp.plotting.style import INK, POINTS, Axes, Look, axes_for, looks, name_of
+from zonodpp.samples import Samples
 
 _ROUNDING = 1e-9  # errors below this are those of floating-point numbers
 _LARGE = 3.0  # a factor on a linear axis up to which 1 and 1.1 can be told apart

@@ -15,11 +15,10 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_items
 from zonodpp.linalg.dense import to_dense
-from zonodpp.plotting.style import INK, axes_for, colour_map, shades
+from zonodpp.plotting.style import INK, Axes, axes_for, colour_map, shades
 from zonodpp.zonotope import Zonotope
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from mpl_toolkits.mplot3d import Axes3D
 
 _EDGES = "0.55"  # colour of the edges of tiles

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Subsets
-from zonodpp.plotting.style import INK, axes_for, colour_map, shades
+from zonodpp.plotting.style import INK, Axes, axes_for, colour_map, shades
+from zonodpp.samples import Samples
 from zonodpp.targets.graphs import Graph
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
 
-    from zonodpp.samples import Samples
-
-    Positions = Mapping[Hashable, ArrayLike]
-
+Positions: TypeAlias = Mapping[Hashable, ArrayLike]
 _FEW = 200  # nodes up to which a layout by all distances is quick
 _NAMED = 40  # nodes beyond which they are not named
 _LONGEST = 3  # characters of a name that fit into a node

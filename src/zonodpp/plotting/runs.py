@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, ItemsLike
 from zonodpp.arguments import as_count, one_of
-from zonodpp.plotting.style import INK, POINTS, axes_for, colours, looks, name_of, shades
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from zonodpp.samples import Samples
+from zonodpp.plotting.style import INK, POINTS, Axes, axes_for, colours, looks, name_of, shades
+from zonodpp.samples import Samples
 
 _FEW = 8  # chains that are named one by one
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +14,11 @@ from zonodpp._types import Floats, ItemsLike
 from zonodpp.arguments import listed
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    import matplotlib.axes
     from matplotlib.colors import ListedColormap
     from matplotlib.typing import LineStyleType
 
+Axes: TypeAlias = "matplotlib.axes.Axes"
 INK = "0.15"
 POINTS = 400  # of a curve: more could not be told apart
 _DASHES: list[LineStyleType] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
