@@ -56,12 +56,13 @@ rows = np.array([1e7, 1e11])
 pace = growth["seconds"][-1] / growth["sizes"][-1]
 
 figure, panel = plt.subplots(figsize=(6.5, 4), layout="constrained")
-panel.loglog(rows, pace * rows, "--", color="0.6", label="in proportion to n")
+panel.loglog(rows, pace * rows, "--", color="0.6", label=f"{1e9 * pace:.0f} ns a row")
 panel.loglog(growth["sizes"], growth["seconds"], "o", label="memory map, one process")
 seconds = cluster["microseconds"]["target and draws"] / 1e6
 panel.loglog(1e8, seconds, "s", color="C3", label="Dask, two processes of 1 GiB")
 for n, name in ((1e9, "10^9 rows"), (1e11, "10^11 rows")):
-    panel.annotate(f"{name}: {pace * n / 60:,.0f} min", (n, pace * n), ha="right", va="bottom")
+    panel.annotate(f"{name}: {pace * n / 60:,.1f} min ", (n, pace * n), ha="right", va="bottom")
 panel.set(xlabel="rows of 16 numbers", ylabel="seconds for a target and 100 draws")
+panel.set_ylim(0.5, 5e4)
 panel.legend()
 plt.show()

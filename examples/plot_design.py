@@ -2,8 +2,8 @@
 Which runs to make
 ==================
 
-Twelve of 400 possible experiments with two factors and a quadratic model: the D-optimal design,
-found by exchanges, and designs drawn in proportion to det(X_S' X_S).
+Twelve of 400 possible experiments with two factors and a quadratic model: the best design in the
+sense of D-optimality that exchanges find, and designs drawn in proportion to det(X_S' X_S).
 """
 
 import matplotlib.pyplot as plt
@@ -30,12 +30,12 @@ uniform = np.array([rng.choice(400, 12, replace=False) for _ in range(2000)])
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 panels[0].scatter(*points.T, s=3, color="0.8")
 panels[0].scatter(*points[best].T, s=45, color="C3", edgecolor="white")
-panels[0].set(title="the D-optimal design", aspect="equal", xlabel="x", ylabel="y")
+panels[0].set(title="the best design found", aspect="equal", xlabel="x", ylabel="y")
 for name, designs in {"at random": uniform, "drawn": drawn}.items():
     panels[1].hist([efficiency(rows) for rows in designs], bins=40, alpha=0.6, label=name)
-panels[1].axvline(efficiency(best), color="C3", label="D-optimal")
+panels[1].axvline(efficiency(best), color="C3", label="best found")
 panels[1].set(xlabel="D-efficiency", ylabel="designs")
-panels[1].legend()
+panels[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
 plt.show()
 
 # %%

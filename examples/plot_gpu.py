@@ -35,7 +35,11 @@ plt.show()
 # The paper's experiment on K10 with 100,000 chains of 100 steps each, from the same run: how fast
 # the largest error of the 45 edge probabilities falls, step by step.
 
-figure, panel = plt.subplots(figsize=(8, 4.6), layout="constrained")
-panel.imshow(plt.imread(root / "docs/images/gpu_k10.png"))
-panel.axis("off")
+figure, panel = plt.subplots(figsize=(6.5, 4), layout="constrained")
+names = ("zonotope, the paper's rule", "zonotope, exact line", "exchange, barker")
+for row, name in zip(stored["k10"], (*names, "exchange, heat-bath"), strict=True):
+    panel.loglog(range(1, 101), row["largest error after each step"], label=name)
+panel.axhline(stored["k10"][0]["noise"], color="0.6", label="standard error of one edge")
+panel.set(xlabel="steps of each chain", ylabel="largest error of an edge", ylim=(1e-3, None))
+panel.legend()
 plt.show()

@@ -2,8 +2,9 @@
 Landmarks among the ones of MNIST
 =================================
 
-Ten of a thousand images of the digit 1, drawn so that they differ: upright and slanted, thin and
-thick.
+Ten of a thousand images of the digit 1 that stand for all of them, upright and slanted, thin and
+thick, beside ten images at random. Landmarks are searched for: they explain as much as possible of
+a kernel of all images.
 """
 
 import matplotlib.pyplot as plt

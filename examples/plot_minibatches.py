@@ -39,16 +39,18 @@ for name, (batches, p) in streams.items():
     print(f"variance of the gradient, minibatches {name}: {np.var(gradients, axis=0).sum():.4f}")
 
 # %%
-# Descent with a large step: the noise of the gradient decides how far it gets.
+# Descent with a large step, the mean of 30 runs: the noise of the gradient decides how far it gets.
 
 least = np.mean((X @ np.linalg.lstsq(X, y, rcond=None)[0] - y) ** 2)
 figure, panel = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, (batches, p) in streams.items():
-    w, losses = np.zeros(10), []
-    for batch in islice(batches, 300):
-        w -= 0.8 * gradient(w, batch, p)
-        losses.append(np.mean((X @ w - y) ** 2) - least)
-    panel.semilogy(losses, label=name)
+    losses = np.zeros((30, 100))
+    for run in losses:
+        w = np.zeros(10)
+        for step, batch in enumerate(islice(batches, 100)):
+            w -= 0.8 * gradient(w, batch, p)
+            run[step] = np.mean((X @ w - y) ** 2) - least
+    panel.semilogy(losses.mean(axis=0), label=name)
 panel.set(xlabel="step, with minibatches of 60", ylabel="mean squared error above the least")
 panel.legend()
 plt.show()

@@ -2,8 +2,8 @@
 A summary, marked in its text
 =============================
 
-Six sentences of an article about lighthouses. The picture shows the article, one block for each
-sentence, with the chosen ones marked.
+Six sentences of an article about lighthouses. The picture shows the article, with a new line for
+each sentence and the chosen ones marked.
 """
 
 import textwrap
@@ -22,7 +22,7 @@ print(textwrap.fill(str(summary), 90))
 lines = [
     (line, index in summary.indices)
     for index, sentence in enumerate(summary.all_sentences)
-    for line in textwrap.wrap(sentence, 62)
+    for line in textwrap.wrap(sentence, 78)
 ]
 half = -(-len(lines) // 2)
 figure, panels = plt.subplots(1, 2, figsize=(12, 0.17 * half), layout="constrained")

@@ -2,9 +2,9 @@
 Spanning trees of a map
 =======================
 
-A grid of streets with two slow bridges over a river. A random spanning tree is a draw from a
-projection DPP, and the probability that an edge is in it is known exactly: bridges are
-indispensable.
+A grid of streets with two bridges over a river. A random spanning tree is a draw from a projection
+DPP, and the probability that an edge is in it is known exactly. An edge with a long way around it
+is more likely than others: each tree takes one bridge or both.
 """
 
 import matplotlib.pyplot as plt

@@ -15,7 +15,7 @@ from zonodpp import ProjectionDPP, Zonotope, plotting, sample
 angles = np.linspace(0.15, 2.9, 7)
 A = np.array([1.0, 0.6, 1.3, 0.8, 1.1, 0.7, 1.0]) * [np.cos(angles), np.sin(angles)]
 zonotope = Zonotope(A, rng=3)
-start = A.sum(axis=1) / 2 - [0.4, 0.6]
+start = A.sum(axis=1) / 2 - [0.75, 0.8]
 
 plotting.hit_and_run_step(zonotope, start, [1.0, 0.55], proposal=1.1)
 plt.show()
@@ -38,8 +38,9 @@ plotting.skyscrapers(zonotope)
 plt.show()
 
 # %%
-# The chain visits each pair as often as it should.
+# The chain draws each vector as often as it should. Every tenth step is kept, so that the draws are
+# nearly independent.
 
-samples = sample(ProjectionDPP(A), 20_000, method="zonotope", rng=0)
+samples = sample(ProjectionDPP(A), 20_000, method="zonotope", thin=10, rng=0)
 plotting.marginals(samples, exact=samples.target.marginals())
 plt.show()

@@ -251,7 +251,8 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     space.add_collection3d(blocks)
     low, high = roofs.min(axis=(0, 1)), roofs.max(axis=(0, 1))
     space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(0, 1.05 * high[2]))
-    space.set_box_aspect((*((high - low)[:2] / (high - low)[:2].max()), 0.6))
+    # The zoom leaves room for the label of the vertical axis.
+    space.set_box_aspect((*((high - low)[:2] / (high - low)[:2].max()), 0.6), zoom=0.88)
     space.view_init(elev=38, azim=-62)
     space.locator_params(axis="both", nbins=5)
     space.set(xlabel="First coordinate of x", ylabel="Second coordinate of x")

@@ -51,7 +51,7 @@ class Walk(NamedTuple):
     bases : (k, r) array of int
         Bases, each ascending.
     log_volumes : (k,) array
-        Logarithms of |det A_B|.
+        Logarithms of ``|det A_B|``.
 
     See Also
     --------
