@@ -1,5 +1,6 @@
-"""The cache of compiled code, and fixtures that run a command line in this process."""
+"""Threads, the cache of compiled code, and fixtures that run a command line in this process."""
 
+import gc
 import hashlib
 import io
 import os
@@ -7,6 +8,10 @@ import pathlib
 import sys
 
 import pytest
+
+# There is a process for each core already; more threads would only wait for one another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Compiled code is cached under a hash of the files that compile, since numba does not see a changed
 # helper in another file, and of the settings that change the code.
@@ -22,6 +27,10 @@ _cache = _root / ".numba_cache" / _hash.hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache))
 
 collect_ignore = ["cuda_simulated.py", "cuda_cases.py"]  # for the processes of test_cuda.py
+
+
+def pytest_collection_finish():
+    gc.freeze()  # what is there by now stays: to search it for garbage again takes half a second
 
 
 @pytest.fixture

@@ -51,19 +51,26 @@ def exact_law(target):
 
 
 def determinant(rows):
-    """Return the determinant of a list of rows of fractions, by elimination."""
-    det = Fraction(1)
-    while rows:
-        pivot = next((row for row in rows if row[0]), None)
-        if pivot is None:
+    """Return the determinant of a list of rows of fractions, by Bareiss's elimination.
+
+    It keeps to integers, whose greatest common divisors nobody has to find.
+    """
+    scale = math.lcm(*(entry.denominator for row in rows for entry in row))
+    rest = [[entry.numerator * (scale // entry.denominator) for entry in row] for row in rows]
+    before = 1
+    while rest:
+        at = next((i for i, row in enumerate(rest) if row[0]), None)
+        if at is None:
             return Fraction(0)
-        rows.remove(pivot)
-        det *= pivot[0]
-        rows = [
-            [b - row[0] / pivot[0] * a for a, b in zip(pivot[1:], row[1:], strict=True)]
-            for row in rows
+        pivot = rest.pop(at)
+        if at % 2:
+            pivot = [-entry for entry in pivot]
+        rest = [
+            [(pivot[0] * b - row[0] * a) // before for a, b in zip(pivot[1:], row[1:], strict=True)]
+            for row in rest
         ]
-    return det
+        before = pivot[0]
+    return Fraction(before, scale ** len(rows))
 
 
 def _log(number):

@@ -1,7 +1,9 @@
 """The installed command, run as people run it: good input, bad input, pipes, Ctrl-C, help."""
 
+import io
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from zonodpp.cli import commands
+from zonodpp.cli import commands, main
 from zonodpp.cli.info import EXAMPLES
 
 BIN = Path(sys.executable).parent
@@ -33,30 +35,40 @@ def run(words, **settings):
     )
 
 
-def zonodpp(*words):
-    """Run the command; return what it wrote, which must be all there is to say."""
-    done = run(words)
-    assert (done.returncode, done.stderr.decode()) == (0, "")
-    return done.stdout.decode()
+def run_here(monkeypatch, words, piped):
+    """Run the command in this process; return what it wrote, which may be no text."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    for name, stream in zip(
+        ("stdin", "stdout", "stderr"), (io.TextIOWrapper(io.BytesIO(piped)), out, err), strict=True
+    ):
+        monkeypatch.setattr(sys, name, stream)
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    out.flush()
+    err.flush()
+    assert (end.value.code, err.buffer.getvalue()) == (0, b"")
+    return out.buffer.getvalue()
 
 
 @pytest.mark.parametrize("name", ["", *commands.commands])
-def test_examples_of_help_work_as_pasted(name, folder):
-    """Everything after "Example:" in --help goes to a shell, as it stands."""
-    os.remove("foods.csv")
-    text = zonodpp(*name.split(), "--help")
+def test_examples_of_help_work(name, tmp_path, monkeypatch):
+    """Every line after "Example:" in --help is run here as a shell would."""
+    monkeypatch.chdir(tmp_path)
+    text = run_here(monkeypatch, [*name.split(), "--help"], b"").decode()
     example = text.split("Example:\n")[1].splitlines()
     assert example
-    script = "\n".join(line.removeprefix("  ") for line in example)
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        capture_output=True,
-        env=ENVIRONMENT,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stderr.decode()) == (0, "")
-    assert done.stdout or list(folder.iterdir())
+    for line in example:
+        pipeline, _, file = line.partition(" > ")
+        written = b""
+        for command in pipeline.split(" | "):
+            words = shlex.split(command)
+            if words[0] == "zonodpp":
+                written = run_here(monkeypatch, words[1:], written)
+            else:
+                written = subprocess.run(words, capture_output=True, check=True).stdout
+        assert written or "--out" in line
+        if file:
+            Path(file).write_bytes(written)
 
 
 BAD = [
@@ -76,22 +88,28 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words) for words, _ in BAD])
-def test_bad_input_is_one_line(words, says, folder):
+@pytest.fixture
+def bad_files(folder):
     Path("ragged.csv").write_text("1,2\n3,4,5\n")
     Path("empty.txt").write_text("")
     Path("junk.npy").write_bytes(bytes(range(256)))
-    done = run(words)
-    line = done.stderr.decode()
+
+
+@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_input_is_one_line(words, says, fails, bad_files):
+    assert says in fails(*words)
+
+
+def test_bad_input_is_one_line_of_the_installed_command(folder):
+    done = run(["sample", "none.csv"])
     assert (done.returncode, done.stdout) == (2, b"")
-    assert line.startswith("zonodpp: ")
-    assert line.count("\n") == 1
-    assert says in line
+    assert done.stderr.startswith(b"zonodpp: none.csv: no such file")
+    assert done.stderr.count(b"\n") == 1
 
 
-def test_completion(folder):
+def test_completion(call):
     for shell in ("bash", "zsh", "fish"):
-        assert "_ZONODPP_COMPLETE" in zonodpp("completion", shell)
+        assert "_ZONODPP_COMPLETE" in call("completion", shell)[1]
     words = {**ENVIRONMENT, "_ZONODPP_COMPLETE": "bash_complete"}
     words |= {"COMP_WORDS": "zonodpp sample --ch", "COMP_CWORD": "2"}
     done = subprocess.run([COMMAND], env=words, capture_output=True, check=True, text=True)

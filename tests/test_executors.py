@@ -53,19 +53,6 @@ def test_processes(target, alone):
             check(run(target, name, executor=executor), alone[name])
 
 
-@pytest.mark.filterwarnings("ignore")  # what distributed and its parts warn about is not ours
-def test_a_dask_cluster_of_processes(target, alone):
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        for name in CALLS:
-            check(run(target, name, executor=client.get_executor()), alone[name])
-
-
 # Executors that lose work.
 
 
@@ -176,8 +163,8 @@ class Fatal:
         self.inner.advance(*arguments)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore")  # what distributed and its parts warn about is not ours
+def test_a_dask_cluster_of_processes_one_of_which_is_killed(target, alone, tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     import cloudpickle
     import dask
@@ -188,7 +175,6 @@ def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
     def fatal(*arguments):
         return Fatal(prepare(*arguments), str(tmp_path / "killed"))
 
-    monkeypatch.setattr(HitAndRun, "prepare", fatal)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # Dask itself gives up
         distributed.LocalCluster(
@@ -196,7 +182,11 @@ def test_a_dask_worker_that_is_killed(target, alone, tmp_path, monkeypatch):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        check(run(target, "zonotope", executor=client.get_executor()), alone["zonotope"])
+        executor = client.get_executor()
+        for name in CALLS:
+            check(run(target, name, executor=executor), alone[name])
+        monkeypatch.setattr(HitAndRun, "prepare", fatal)
+        check(run(target, "zonotope", executor=executor), alone["zonotope"])
     assert (tmp_path / "killed").exists()
 
 

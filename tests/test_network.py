@@ -1,5 +1,6 @@
 """Probabilities of edges against rational arithmetic, whatever the weights; parts of graphs."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import graphs
-from law import assert_law, enumerate_law
+from law import assert_law, determinant, enumerate_law
 
 from zonodpp import ProjectionDPP, sample
 from zonodpp.targets import network, spanning_trees
@@ -18,6 +19,7 @@ from zonodpp.targets.network import Network
 RANGES = (1, 12, 150, 300)  # weights from 10^-x to 10^x
 
 
+@functools.cache
 def total(target, contracted=()):
     """Sum the weights of all spanning trees exactly, by the matrix-tree theorem."""
     tail, head = target.graph.tail.tolist(), target.graph.head.tolist()
@@ -33,20 +35,13 @@ def total(target, contracted=()):
         u, v = names.index(part[a]), names.index(part[b])
         for i, j, sign in ((u, u, 1), (v, v, 1), (u, v, -1), (v, u, -1)):
             L[i][j] += sign * Fraction(w)
-    result = Fraction(1)
-    for k in range(len(names) - 1):
-        result *= L[k][k]
-        for i in range(k + 1, len(names) - 1):
-            factor = L[i][k] / L[k][k]
-            for j in range(k, len(names) - 1):
-                L[i][j] -= factor * L[k][j]
-    return result
+    return determinant([row[1:] for row in L[1:]])
 
 
 def chance(target, edges):
     """Probability that all these edges are in the tree, exactly."""
     product = math.prod(Fraction(float(target.weights[e])) for e in edges)
-    return float(product * total(target, edges) / total(target))
+    return float(product * total(target, tuple(edges)) / total(target))
 
 
 def random_graph(seed, orders, nodes=14, edges=22):
@@ -68,7 +63,7 @@ def no_dense_matrices(monkeypatch):
 
 @pytest.mark.usefixtures("no_dense_matrices")
 @pytest.mark.parametrize("orders", RANGES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_probabilities_keep_their_digits(seed, orders):
     target = random_graph(seed, orders)
     expected = np.array([chance(target, [e]) for e in range(target.n)])
@@ -86,7 +81,7 @@ def test_probabilities_keep_their_digits(seed, orders):
 
 
 @pytest.mark.parametrize("orders", RANGES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_kernel_and_conditions_keep_their_digits(seed, orders):
     target = random_graph(seed, orders)
     marginals = np.array([chance(target, [e]) for e in range(target.n)])
@@ -105,7 +100,7 @@ def test_kernel_and_conditions_keep_their_digits(seed, orders):
 
 
 @pytest.mark.parametrize("orders", RANGES[2:])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_coordinates_about_a_tree_are_exact(seed, orders):
     target = random_graph(seed, orders)
     T, A = target.coordinates.plain, target.A.toarray()
@@ -177,12 +172,12 @@ def test_resistances_are_those_of_networkx():
 @pytest.mark.parametrize(
     "graph",
     [
-        nx.grid_2d_graph(20, 20),
-        nx.complete_graph(60),
-        nx.star_graph(200),
-        nx.random_regular_graph(3, 200, seed=0),
-        nx.full_rary_tree(3, 200),
-        nx.barbell_graph(30, 40),
+        nx.grid_2d_graph(10, 10),
+        nx.complete_graph(20),
+        nx.star_graph(60),
+        nx.random_regular_graph(3, 80, seed=0),
+        nx.full_rary_tree(3, 80),
+        nx.barbell_graph(12, 20),
     ],
 )
 def test_boundaries_are_the_nodes_shared_with_other_edges(graph):

@@ -1,9 +1,6 @@
 """Diverse rows of tables: what becomes of each kind of column, the choice, and the command."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -232,24 +229,15 @@ Fox,25,EU,no,2006-01-01
 
 
 @pytest.fixture
-def shell(tmp_path, monkeypatch):
+def shell(call, tmp_path):
     (tmp_path / "cars.csv").write_text(CARS, "utf-8")
     (tmp_path / "gaps.csv").write_text("a,b\n1,20\n,30\n3,90\n4,10\n7,60\n", "utf-8")
 
-    def run(*words, code=0, **settings):
-        done = subprocess.run(
-            [sys.executable, "-m", "zonodpp", *map(str, words)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONUTF8": "1"},
-            check=False,
-            **settings,
-        )
-        assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
+    def run(*words, code=0, input=""):
+        found, out, err = call(*words, stdin=input.encode())
+        assert found == code, err
+        return out if code == 0 else err
 
-    run.folder = tmp_path
     return run
 
 

@@ -97,7 +97,7 @@ def test_steps_to_a_draw_are_cut_without_a_trace(monkeypatch, options):
 def test_other_processes_draw_the_same():
     expected = sample(TARGETS["sparse"], 300, rng=5, chains=3, track=[[0, 1]], method="exact")
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
         found = sample(
             TARGETS["sparse"], 300, rng=5, chains=3, track=[[0, 1]], method="exact", executor=pool
         )

@@ -297,10 +297,10 @@ def test_draws_follow_the_k_dpp_of_the_level(include):
     best = np.sort(np.delete(relevance, include))[-free:].sum()
     lift = best - free * relevance.mean()
     level = best - 0.6 * lift + relevance[list(include)].sum()
-    found = draws(400, *SMALL, 3, diversity=0.6, include=include)
+    found = draws(150, *SMALL, 3, diversity=0.6, include=include)
     assert p_value(found, *law(*SMALL, 3, level, include)) > THRESHOLD
     # A broken twin: draws of another level.
-    twin = draws(400, *SMALL, 3, diversity=0.1, include=include)
+    twin = draws(150, *SMALL, 3, diversity=0.1, include=include)
     assert p_value(twin, *law(*SMALL, 3, level, include)) < THRESHOLD
 
 

@@ -62,8 +62,8 @@ def test_draws_follow_the_law(name, size):
 @pytest.mark.parametrize("name", ["gaussian", "weighted", "all but one"])
 def test_a_pool_that_runs_dry_in_the_middle_of_a_draw_keeps_the_law(name):
     target, stream = pair(name, 3)
-    samples = sample(stream, 4000, method=Exact(pool=2), rng=5)
-    assert (samples.stats["passes"] > 4000).all()
+    samples = sample(stream, 800, method=Exact(pool=2), rng=5)
+    assert (samples.stats["passes"] > 800).all()
     assert_law(samples.subsets, target)
 
 
@@ -398,21 +398,18 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path):
     alone = ProjectionDPP.from_features(lambda: (block_of(k, tmp_path) for k in range(8)))
     (tmp_path / "killed").touch()
     expected = sample(alone, 30, rng=1)
-    for workers in (1, 2):
-        for file in tmp_path.iterdir():
-            file.unlink()
-        blocks = [
-            da.from_delayed(delayed(block_of)(k, tmp_path), (500, 6), float) for k in range(8)
-        ]
-        with (
-            distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as cluster,
-            distributed.Client(cluster),
-        ):
-            found = sample(ProjectionDPP.from_features(da.concatenate(blocks)), 30, rng=1)
-        assert (tmp_path / "killed").exists()
-        np.testing.assert_array_equal(found.subsets, expected.subsets)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    blocks = [da.from_delayed(delayed(block_of)(k, tmp_path), (500, 6), float) for k in range(8)]
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        found = sample(ProjectionDPP.from_features(da.concatenate(blocks)), 30, rng=1)
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_array_equal(found.subsets, expected.subsets)
 
 
 @pytest.mark.parametrize("downweight", [False, True])
