@@ -2,7 +2,7 @@
 # make test   lint, then the test suite
 # make test-processors  the compiled tests again, for a plain processor and with bounds checks
 # make bench  ratios against peers, side by side in one run
-# make docs   the site: docs/_build/html/index.html; a warning is an error
+# make docs   the site: docs/_build/html/index.html; a warning or a broken link is an error
 # make test-lowest  the test suite with the lowest versions that pyproject.toml names
 # make wheel  wheel and sdist, checked, and the wheel tried in an empty environment
 # All of them create .venv themselves; that is quick once it exists.
@@ -52,6 +52,7 @@ bench: .venv/.bench
 
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html $(ARGS)
+	$(BIN)/python tools/links.py docs/_build/html
 
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest

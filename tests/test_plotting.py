@@ -364,10 +364,18 @@ def test_chord_is_the_walk(zonotope):
         plotting.hit_and_run_step(zonotope, [9, 9], d)
 
 
-def test_skyscrapers_hold_probability_one(zonotope):
-    ax = plotting.skyscrapers(zonotope)
-    (blocks,) = ax.collections
-    faces = [face for face in np.asarray(blocks._faces) if np.ptp(face[:, 2]) == 0]
+def test_skyscrapers_hold_probability_one(zonotope, monkeypatch):
+    art3d = pytest.importorskip("mpl_toolkits.mplot3d.art3d")
+    drawn = []
+
+    class Recorded(art3d.Poly3DCollection):
+        def __init__(self, faces, **options):
+            drawn.extend(faces)
+            super().__init__(faces, **options)
+
+    monkeypatch.setattr(art3d, "Poly3DCollection", Recorded)
+    plotting.skyscrapers(zonotope)
+    faces = [face for face in drawn if np.ptp(face[:, 2]) == 0]
     assert len(faces) == 6
     total = sum(area(face[:, :2]) * face[0, 2] for face in faces)
     assert total == pytest.approx(1)

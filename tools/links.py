@@ -50,7 +50,8 @@ def problem(link: str, path: Path, pages: dict[Path, Page]) -> str | None:
 def main() -> None:
     """Print the broken links, and fail if there are any."""
     root = Path(sys.argv[1]).resolve()
-    pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
+    paths = (path for path in sorted(root.rglob("*.html")) if "_static" not in path.parts)
+    pages = {path: Page(path) for path in paths}
     broken = [
         f"{path.relative_to(root)}: {link}: {reason}"
         for path, page in pages.items()
