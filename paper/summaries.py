@@ -16,7 +16,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.apps.languages import words
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
 from zonodpp.apps.sentences import split_sentences
-from zonodpp.apps.text import NAMES, appendix_features, stems, tf_idf
+from zonodpp.apps.text import appendix_features, stems, tf_idf
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.runs.sampling import sample
 from zonodpp.samples import Samples
@@ -34,6 +34,15 @@ INTRODUCTION = (
     "Algorithm 5 depend on their units."
 )
 
+NAMES = (
+    "characters",
+    "words",
+    "characters of stems",
+    "distinct stems",
+    "sum of tf-idf",
+    "mean cosine distance",
+    *(f"position {k}" for k in range(1, 6)),
+)  # of the features of appendix B
 METHODS: dict[str, dict[str, Any]] = {
     NEW: {"method": "zonotope", "preset": "paper"},
     OLD: {"method": "exchange", "rule": "barker"},

@@ -120,9 +120,9 @@ def is_content(word: str, code: str) -> bool:
     >>> is_content("lamp", "en"), is_content("which", "en"), is_content("und", "de")
     (True, False, False)
     """
-    if code == "en":
-        text = optional("sklearn.feature_extraction.text", "text", "a summary")
-        shortest, empty = 2, text.ENGLISH_STOP_WORDS
-    else:
-        shortest, empty = 4, frozenset()
-    return (len(word) >= shortest and word not in empty) or bool(re.match(f"[{UNSPACED}]", word))
+    if re.match(f"[{UNSPACED}]", word):
+        return True
+    if code != "en":
+        return len(word) > 3
+    text = optional("sklearn.feature_extraction.text", "text", "a summary")
+    return len(word) > 1 and word not in text.ENGLISH_STOP_WORDS

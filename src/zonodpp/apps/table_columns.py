@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats
-from zonodpp.arguments import is_dataframe, listed
+from zonodpp.arguments import listed
 from zonodpp.features import standardize
 
 _MOST_LEVELS = 20  # of a category that get a column of their own; all others share one
@@ -54,8 +54,7 @@ class Column:
         return f"{'used' if self.width else 'left out'}: {self.kind}{gaps}; {self.note}"
 
 
-@dataclass(frozen=True)
-class EncodedTable:
+class EncodedTable(NamedTuple):
     """The rows of a table as points, and what became of each of its columns."""
 
     points: Floats
@@ -77,20 +76,16 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> EncodedTabl
     >>> [(column.name, column.kind, column.width) for column in encode(table).columns]
     [('size', 'number', 1), ('colour', 'text', 0), ('unit', 'constant', 0)]
     """
-    if not is_dataframe(table):
-        raise TypeError(f"expected a pandas DataFrame, got {type(table).__name__}")
     if not table.columns.is_unique:
         twice = list(table.columns[table.columns.duplicated()].unique())
         raise ValueError(f"several columns are called {listed(twice)}; rename them")
     unknown = [name for name in columns or () if name not in table.columns]
     if unknown:
         raise ValueError(f"no column {listed(unknown)}; there are {listed(list(table.columns))}")
-    found, blocks = [], [np.zeros((len(table), 0))]
-    for name in table.columns if columns is None else dict.fromkeys(columns):
-        column, block = _encode_column(name, table[name], columns is not None)
-        found.append(column)
-        blocks.append(block)
-    return EncodedTable(np.hstack(blocks), found)
+    names = table.columns if columns is None else dict.fromkeys(columns)
+    found = [_encode_column(name, table[name], columns is not None) for name in names]
+    blocks = [np.zeros((len(table), 0)), *(block for _, block in found)]
+    return EncodedTable(np.hstack(blocks), [column for column, _ in found])
 
 
 def _encode_column(name: Hashable, cells: Any, asked: bool) -> tuple[Column, Floats]:

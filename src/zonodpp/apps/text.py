@@ -14,15 +14,6 @@ from zonodpp.arguments import as_matrix, check_finite, one_of
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.reduction import leading_directions
 
-NAMES = (
-    "characters",
-    "words",
-    "characters of stems",
-    "distinct stems",
-    "sum of tf-idf",
-    "mean cosine distance",
-    *(f"position {k}" for k in range(1, 6)),
-)
 POSITIONS = ("first", "fifths")
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 _NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
@@ -66,7 +57,7 @@ def tf_idf(tokens: Sequence[Sequence[str]]) -> sp.csr_array:
 def appendix_features(
     sentences: Sequence[str], language: str | None = None, *, positions: str = "first"
 ) -> Floats:
-    """Return the eleven features of the paper's appendix B, (n, 11), named by `NAMES`.
+    """Return the eleven features of the paper's appendix B, (n, 11).
 
     Characters and words; characters and words after stemming; the sum of the tf-idf values of its
     words; the mean cosine distance to all other sentences; five indicators of position. Stemming

@@ -8,22 +8,17 @@ import click
 import numpy as np
 
 from zonodpp import Zonotope, apps
+from zonodpp.cli import interface
 from zonodpp.cli.files import open_source, read_text
 from zonodpp.cli.info import rank_and_condition
 from zonodpp.cli.inputs import LargeTable, read_large, read_source, read_table
-from zonodpp.cli.interface import (
-    LandmarksOptions,
-    ShortlistOptions,
-    SummarizeOptions,
-    VolumeOptions,
-)
 from zonodpp.cli.items import on_one_line, restricted_items
 from zonodpp.cli.output import Result
 from zonodpp.cli.table import ItemTable
 from zonodpp.linalg.dense import to_dense
 
 
-def make_summary(options: SummarizeOptions) -> Result:
+def make_summary(options: interface.SummarizeOptions) -> Result:
     """Run ``zonodpp summarize``."""
     text, name = read_text(options.file)
     if not text.strip():
@@ -38,7 +33,7 @@ def make_summary(options: SummarizeOptions) -> Result:
     return Result("\n".join(sentences), facts, table, random=options.answer != "best")
 
 
-def pick_landmarks(options: LandmarksOptions) -> Result:
+def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
     choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     source = open_source(options.file, options.format)
@@ -73,7 +68,7 @@ def pick_landmarks(options: LandmarksOptions) -> Result:
     return Result(text, facts, (["item", *columns], rows), writers)
 
 
-def make_shortlist(options: ShortlistOptions) -> Result:
+def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
     table = read_table(options, options.relevance, "--relevance")
     n, _ = table.shape
@@ -89,7 +84,7 @@ def make_shortlist(options: ShortlistOptions) -> Result:
     return Result(str(found), facts, (["item", "relevance"], rows), writers)
 
 
-def compute_volume(options: VolumeOptions) -> Result:
+def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
     table = read_table(options)
     by_columns = options.items == "columns"

@@ -129,7 +129,7 @@ def _read_sparse(source: Source) -> Matrix:
         return sp.csc_array(matrix)
 
 
-def parquet_metadata(source: Source) -> Any:
+def parquet_facts(source: Source) -> Any:
     """Return the metadata of a Parquet file, after a check of the size that it announces."""
     parquet = optional(*NEEDED[".parquet"])
     with readable(source, "a Parquet file") as stream:
@@ -143,7 +143,7 @@ def parquet_metadata(source: Source) -> Any:
 
 def read_parquet(source: Source) -> Any:
     """Return the pyarrow table in a Parquet file."""
-    parquet_metadata(source)
+    parquet_facts(source)
     with readable(source, "a Parquet file") as stream:
         return optional(*NEEDED[".parquet"]).read_table(stream)
 

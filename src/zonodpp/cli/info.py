@@ -14,7 +14,6 @@ from pathlib import Path
 import click
 import numba
 import numpy as np
-import scipy.sparse as sp
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
@@ -106,29 +105,22 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
             samples = Samples.load(options.file)
             return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
     source = open_source(options.file, options.format)
-    X: Matrix | RowSource
-    large = read_large(source, options)
-    if large is not None:
-        X, (n, d), entries = large.values, large.shape, large.entries
-        more: dict[str, object] = {"size": "large for this machine's memory: read in passes"}
-        more["columns"] = large.columns
-    else:
-        try:
-            table = read_source(source, options)
-        except ValueError:
-            found = describe_columns(source, options) if options.items == "rows" else None
-            if found is None:
-                raise
-            return found
-        X = table.values.T if options.items == "columns" else table.values
-        (n, d), entries = X.shape, f"{X.dtype}, {'sparse' if sp.issparse(X) else 'dense'}"
-        more = {"first items": table.labels and table.labels[:5], "columns": table.columns}
-        more = more if options.items == "rows" else {}
-    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries, **more}
+    by_rows = options.items == "rows"
+    try:
+        table = read_large(source, options) or read_source(source, options)
+    except ValueError:
+        found = describe_columns(source, options) if by_rows else None
+        if found is None:
+            raise
+        return found
+    n, d = table.shape if by_rows else table.shape[::-1]
+    facts = {"file": printable(source.name), "items": n, "features": d, "entries": table.entries}
+    if by_rows:
+        facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
     if min(n, d) > _MOST_COLUMNS:
         facts["rank"] = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
     else:
-        rank, condition = rank_and_condition(X)
+        rank, condition = rank_and_condition(table.values)
         facts |= {"rank": rank, "condition": condition}
         if rank == d <= n:
             facts["a draw has"] = f"{d} items"

@@ -12,14 +12,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.arguments import physical_memory
-from zonodpp.cli.files import (
-    Source,
-    open_source,
-    parquet_metadata,
-    read_array,
-    read_parquet,
-    readable,
-)
+from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
 from zonodpp.cli.options import Input
 from zonodpp.cli.table import ColumnRoles, ItemTable, collect, find_columns, read_rows
 from zonodpp.linalg.dense import to_dense
@@ -41,6 +34,7 @@ class LargeTable(NamedTuple):
     columns: list[str] | None
     entries: str
     ids: RowSource | None
+    labels: None = None
     weights: None = None
 
     def labels_of(self, items: Integers) -> list[str] | None:
@@ -107,7 +101,7 @@ def read_large(source: Source, options: Input, weights: str | None = None) -> La
             return None
         (n, d), entries = X.shape, f"{X.dtype}, dense"
     else:
-        facts = parquet_metadata(source)
+        facts = parquet_facts(source)
         roles = _parquet_roles(source, facts.schema.to_arrow_schema(), options, weights)
         names = roles.names or []
         columns = [names[place] for place in roles.features]
@@ -122,6 +116,7 @@ def read_large(source: Source, options: Input, weights: str | None = None) -> La
         q = _read_weights(source.name, weights, n, "--weights")
     found = source_of(X, q, columns, id)
     assert found is not None
+    entries += "; large for this machine's memory: read in passes"
     return LargeTable(source.name, found[0], (n, d), columns, entries, found[1])
 
 

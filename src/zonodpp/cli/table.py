@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -53,6 +53,12 @@ class ItemTable:
     def shape(self) -> tuple[int, ...]:
         """The number of rows and of columns."""
         return self.values.shape
+
+    @property
+    def entries(self) -> str:
+        """The type of the entries, for people."""
+        layout = "dense" if isinstance(self.values, np.ndarray) else "sparse"
+        return f"{self.values.dtype}, {layout}"
 
     def labels_of(self, items: Integers) -> list[str] | None:
         """Return the labels of some rows, if rows have labels."""
@@ -126,7 +132,7 @@ def read_rows(
     if top is None:
         raise ValueError(f"{source} is empty: there is nothing to read")
     names = [cell.strip() for cell in top[1]]
-    if header or (header is None and not any(map(is_number, names))):
+    if header or (header is None and all(number_in(name) is None for name in names)):
         return names, len(names), _check_rows(source, len(names), rows)
     return None, len(names), _check_rows(source, len(names), chain([top], rows))
 
@@ -156,11 +162,8 @@ def collect(source: str, roles: ColumnRoles, rows: Iterable[Row]) -> ItemTable:
     numbers, places = array("d"), roles.numeric
     for row, (line, cells) in enumerate(rows):
         for place in places:
-            try:
-                number = float(cells[place])
-            except (ValueError, TypeError):
-                number = inf
-            if not isfinite(number):
+            number = number_in(cells[place])
+            if number is None or not isfinite(number):
                 if not (roles.gaps and is_gap(cells[place])):
                     raise ValueError(f"{source}, {_problem(roles, line, row, place, cells[place])}")
                 number = nan
@@ -230,10 +233,9 @@ def _delimiter(lines: list[str]) -> str:
     return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
 
 
-def is_number(text: str) -> bool:
-    """Tell whether Python reads the text as a number, infinity and NaN included."""
+def number_in(cell: str) -> float | None:
+    """Return the number in a cell as Python reads it, infinity and NaN too; None without one."""
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        return float(cell)
+    except (ValueError, TypeError):
+        return None

@@ -17,7 +17,7 @@ from zonodpp.cli.files import open_source, read_array, readable
 from zonodpp.cli.interface import GraphFormat, GraphInput, TreesOptions
 from zonodpp.cli.messages import quoted
 from zonodpp.cli.output import NEEDED, Result, Rows
-from zonodpp.cli.table import is_number, text_lines
+from zonodpp.cli.table import number_in, text_lines
 from zonodpp.cli.targets import condition
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
@@ -118,7 +118,7 @@ def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[st
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}
     for line, text in enumerate(text_lines(stream, source), 1):
         parts = _SEPARATORS.split(text.strip())
-        weight = float(parts[2]) if len(parts) == 3 and is_number(parts[2]) else None
+        weight = number_in(parts[2]) if len(parts) == 3 else None
         is_heading = not edges and len(parts) == 3 and weight is None
         if is_heading or parts[0][:1] in ("", "#", "%"):
             continue

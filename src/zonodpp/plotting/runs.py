@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, ItemsLike
-from zonodpp.arguments import as_count, one_of
+from zonodpp.arguments import as_column, as_count, one_of
 from zonodpp.plotting.style import INK, POINTS, Axes, axes_for, colours, looks, name_of, shades
 from zonodpp.samples import Samples
 
@@ -193,9 +193,7 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
         if not _has_exact(samples):
             raise ValueError("exact marginals of these draws are not known; pass exact=")
         exact = samples.target.marginals()
-    known = np.asarray(exact, dtype=np.float64)
-    if known.shape != (n,):
-        raise ValueError(f"exact must have one entry for each of the {n} items, got {known.shape}")
+    known = as_column(exact, n, "exact")
     chains, draws = samples.subsets.shape[:2]
     share = samples.marginals()
     if chains >= 4:
