@@ -26,6 +26,14 @@ GUARD = 0.01  # added to the relative variance, by which weights are divided
 _SAFE = 1e-10  # eigenvalues of a covariance that are smaller, relative to the first, are rounding
 
 
+class DistinctRows(NamedTuple):
+    """The rows of X to pick from, and the weight of each, which counts as repetitions."""
+
+    X: Matrix
+    rows: Integers
+    weights: Floats
+
+
 class Features(NamedTuple):
     """One row for each item, and the squared length that the features leave out."""
 

@@ -1,67 +1,63 @@
-"""Rows whose Nystroem approximation of a kernel has the least error: greedily, then by exchanges.
+"""Rows that leave the least trace of a kernel (Nystroem): chosen greedily, then by exchanges.
 
 Items have features phi_i with ``K = Phi Phi' + diag(tail)``, close to the kernel. Landmarks B leave
-the kernel ``Phi M Phi'`` between other items, with ``M = I - Phi_B' W Phi_B`` and W the inverse of
-``Phi_B Phi_B' + diag(tail_B)``. With ``C = Phi' Phi`` its squared Frobenius norm, the error, is
-``trace(M C M C)``. Another landmark, or one less, changes M by a matrix of rank one, and the errors
-that all candidates would give follow from three numbers each, which take O(p) to update.
+``R = Phi M Phi' + diag(tail)`` between other items, with ``M = I - Phi_B' G^-1 Phi_B`` and
+``G = Phi_B Phi_B' + diag(tail_B)``. Another landmark j takes ``sum_i R_ij^2 / R_jj`` from the trace
+of R. It changes M by a matrix of rank one, and so does one less: the traces that all candidates
+would give follow from two numbers each, which take O(p) to update.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from zonodpp._threads import one_thread
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Floats, Integers
+from zonodpp.apps.landmark_features import DistinctRows
 from zonodpp.features.cholesky import kernel_columns
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 
 # What the search looks at, chosen by `python -m benchmarks landmarks`: the error of 10 to 100
-# landmarks against time. Of more rows than _ALL, it looks at a random sample.
+# landmarks against time. Of more rows than _ALL, it looks at a random sample. Where distances
+# between wide rows take most of the time, the sample is _MORE times as large; features are _MORE
+# times as many there, and where the search looks at all rows.
 _ALL = 2000
-_SAMPLED = (500, 6)  # rows: in any case, and for each landmark
-_DIRECTIONS = (50, 1)  # features: in any case, for each landmark; of all rows, _MORE times as many
+_WIDE = 200  # columns
 _MORE = 2
+_ROWS, _ROWS_EACH = 500, 6  # of a sample: in any case, and for each landmark
+_FEATURES = 50  # of the kernel: in any case, and one for each landmark
 _ROUNDS = 3  # of exchanges, at most; in a sample one
-_WORTH_A_ROUND = 0.01  # share of the error that a round must save for another one to follow
-_USED_UP = 1e-10  # share of the largest diagonal entry below which an item has nothing to add
-
-
-class DistinctRows(NamedTuple):
-    """The rows of X to pick from, and the weight of each, which counts as repetitions."""
-
-    X: Matrix
-    rows: Integers
-    weights: Floats
+_WORTH_A_ROUND = 0.01  # share of the trace that a round must save for another one to follow
+_USED_UP = 1e-12  # share of the largest diagonal entry below which an item has nothing to add
+_CANCELLED = 1e-3  # share of the trace below which updated numbers have lost too many digits
 
 
 def search_rows(
     given: DistinctRows, m: int, kernel: KernelFunction, rng: np.random.Generator
 ) -> tuple[Integers, float]:
-    """Return m of the rows with small Nystroem error, and that error.
+    """Return m of the rows that leave a small trace of the kernel, and that trace.
 
-    The error is that of the rows looked at: all, or a sample of many. Fewer than m rows are
+    The trace is that of the rows looked at: all, or a sample of many. Fewer than m rows are
     returned if they explain all of the kernel.
     """
     X, rows, weights = given
-    n, rounds, directions = len(rows), _ROUNDS, _MORE * _size(_DIRECTIONS, m)
+    n, rounds = len(rows), _ROUNDS
+    more = _MORE if n <= _ALL or X.shape[1] > _WIDE else 1
     if n > _ALL:
-        chosen = rng.choice(n, min(n, _size(_SAMPLED, m)), replace=False, p=weights / weights.sum())
-        rows, rounds, directions = rows[chosen], 1, _size(_DIRECTIONS, m)
+        size = min(n, more * (_ROWS + _ROWS_EACH * m))
+        chosen = rng.choice(n, size, replace=False, p=weights / weights.sum())
+        rows, rounds = rows[chosen], 1
     points = X[rows]
     K = kernel(points, points)
     if n <= _ALL:  # weights have had their effect on a sample
         K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
     with one_thread():
-        Phi = _leading_features(K, directions, rng)
-        tail = np.maximum(np.diagonal(K) - np.einsum("ij,ij->i", Phi, Phi), 0.0)
-        found = _Landmarks(Phi, tail, m)
+        Phi = _leading_features(K, more * (_FEATURES + m), rng)
+        found = _Landmarks(Phi, np.diagonal(K), m)
         found.search(rounds)
-    return rows[found.items], found.error
+    return rows[found.items], found.trace()
 
 
 def _leading_features(K: Floats, p: int, rng: np.random.Generator) -> Floats:
@@ -109,28 +105,19 @@ def pick_landmark_rows(
     return np.append(indices, others[: m - len(indices)])
 
 
-def _size(rule: tuple[int, int], m: int) -> int:
-    base, for_each = rule
-    return base + for_each * m
-
-
 class _Landmarks:
     """Landmarks, what they leave of the kernel, and what each item would take away from that."""
 
-    def __init__(self, Phi: Floats, tail: Floats, m: int) -> None:
-        self.C = Phi.T @ Phi
-        self.Phi, self.tail = Phi, tail
-        self.items = np.full(m, -1)  # -1: no landmark yet
-        self.Phi_B = np.zeros((m, Phi.shape[1]))
-        self.W = np.zeros((m, m))
+    def __init__(self, Phi: Floats, diagonal: Floats, m: int) -> None:
+        rounding = _USED_UP * float(diagonal.max())  # added to tails so that G has an inverse
+        self.Phi, self.C = Phi, Phi.T @ Phi
+        self.tail = np.maximum(diagonal - np.einsum("ij,ij->i", Phi, Phi), rounding)
+        self.least = 2 * rounding  # of an item that has something to add
+        self.items = np.full(m, -1)  # -1: a free place
+        self.Phi_B = np.zeros((m, Phi.shape[1]))  # zero at free places, where G is the identity
+        self.G = np.eye(m)
         self.M = np.eye(Phi.shape[1])
-        PhiC = self.Phi @ self.C
-        # With R what is left of the kernel: R_ii, (R^2)_ii and (R^3)_ii.
-        self.left = np.einsum("ij,ij->i", self.Phi, self.Phi) + self.tail
-        self.square = np.einsum("ij,ij->i", self.Phi, PhiC)
-        self.cube = np.einsum("ij,ij->i", PhiC, PhiC)
-        self.error = float(np.einsum("ij,ij->", self.C, self.C))
-        self.least = _USED_UP * float(self.left.max())
+        self._compute()
 
     def search(self, rounds: int) -> None:
         """Put in landmarks greedily; then take out each in turn, and put in what is best there."""
@@ -142,56 +129,60 @@ class _Landmarks:
                 return
             self.put(place, item)
         for _ in range(rounds):
-            before = self.error
+            before = self.trace()
             for place in range(m):
                 old = int(self.items[place])
                 self.take(place)
                 item = self.best()
                 self.put(place, old if item < 0 else item)
-            if self.error > (1 - _WORTH_A_ROUND) * before:
+            if self.trace() > (1 - _WORTH_A_ROUND) * before:
                 break
 
+    def trace(self) -> float:
+        """Return the trace that is left."""
+        return float(self.left.sum() - self.left[self.items[self.items >= 0]].sum())
+
     def best(self) -> int:
-        """Return the item that makes the error smallest, or -1 if none has anything to add."""
+        """Return the item that takes most from the trace, or -1 if none has anything to add."""
         left = np.maximum(self.left, self.least)
-        change = (self.square / left) ** 2 - 2 * self.cube / left
-        change[self.left <= self.least] = np.inf
-        change[self.items[self.items >= 0]] = np.inf
-        item = int(np.argmin(change))
-        return item if change[item] < np.inf else -1
+        gain = left + (self.square - (left - self.tail) ** 2) / left
+        gain[self.left <= self.least] = 0.0
+        gain[self.items[self.items >= 0]] = 0.0
+        item = int(np.argmax(gain))
+        return item if gain[item] > 0 else -1
 
     def put(self, place: int, item: int) -> None:
         """Make an item the landmark at a free place."""
         phi = self.Phi[item]
-        z = self.W @ (self.Phi_B @ phi)
-        z[place] = -1.0
-        direction = phi - z @ self.Phi_B  # the row of Phi_B at a free place is zero
-        left = max(float(direction @ phi) + self.tail[item], self.least)
-        _add_square(self.W, z, 1 / left)
-        self._update(direction / np.sqrt(left), -1.0)
+        self.G[place] = self.G[:, place] = self.Phi_B @ phi
+        self.G[place, place] = phi @ phi + self.tail[item]
         self.items[place], self.Phi_B[place] = item, phi
+        direction = self.M @ phi
+        left = max(float(direction @ phi) + self.tail[item], self.least)
+        self._update(direction / np.sqrt(left), -1.0)
 
     def take(self, place: int) -> None:
         """Remove the landmark at a place."""
-        w = self.W[place] / np.sqrt(self.W[place, place])
-        _add_square(self.W, w, -1.0)
-        self._update(w @ self.Phi_B, 1.0)
-        self.W[place] = self.W[:, place] = 0.0
+        unit = np.zeros(len(self.G))
+        unit[place] = 1.0
+        _, w, _ = scipy.linalg.lapack.dposv(self.G, unit)  # the column of the inverse of G
+        self._update(w @ self.Phi_B / np.sqrt(w[place]), 1.0)
+        self.G[place] = self.G[:, place] = unit
         self.items[place], self.Phi_B[place] = -1, 0.0
 
     def _update(self, v: Floats, sign: float) -> None:
         """Add ``sign * v v'`` to M."""
         Cv = self.C @ v
-        MCv = self.M @ Cv
-        k, cube = float(v @ Cv), float(Cv @ MCv)
-        s, y, z = (self.Phi @ np.column_stack([v, MCv, self.M @ (self.C @ MCv)])).T
-        self.error += 2 * sign * cube + k * k
-        self.cube += 2 * sign * s * z + s * s * cube + sign * (y + sign * k * s) ** 2
-        self.square += 2 * sign * s * y + s * s * k
+        s, y = (self.Phi @ np.column_stack([v, self.M @ Cv])).T
+        self.square += 2 * sign * s * y + s * s * float(v @ Cv)
         self.left += sign * s * s
-        _add_square(self.M, v, sign)
+        scipy.linalg.blas.dger(sign, v, v, a=self.M.T, overwrite_a=True)
+        if self.trace() < _CANCELLED * self.computed:
+            self._compute()
 
-
-def _add_square(S: Floats, v: Floats, factor: float) -> None:
-    """Add ``factor * v v'`` to a symmetric matrix, in place."""
-    scipy.linalg.blas.dger(factor, v, v, a=S.T, overwrite_a=True)
+    def _compute(self) -> None:
+        """Compute the two numbers of each item: R_ii, and the sum of (Phi M Phi')_ij^2 over j."""
+        PhiM = self.Phi @ self.M
+        self.left = np.einsum("ij,ij->i", PhiM, self.Phi) + self.tail
+        self.square = np.einsum("ij,ij->i", PhiM @ self.C, PhiM)
+        self.computed = self.trace()

@@ -10,30 +10,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
-from zonodpp.apps.landmark_features import (
-    Features,
-    Moments,
-    kernel_features,
-    merge,
-    outlyingness,
-    principal_directions,
-    simplex_features,
-    variance_of_entries,
-)
-from zonodpp.apps.landmark_search import PICKERS, DistinctRows, pick_landmark_rows
+from zonodpp.apps.landmark_features import DistinctRows, merge, outlyingness, variance_of_entries
+from zonodpp.apps.landmark_search import PICKERS, pick_landmark_rows
 from zonodpp.apps.landmark_streams import draw_landmarks, rows_beyond_memory
-from zonodpp.apps.landmark_transformers import coordinates, transformer_of
+from zonodpp.apps.landmark_transformers import features_for_draws
 from zonodpp.arguments import as_count, as_positive, one_of
-from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
@@ -44,10 +30,10 @@ _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pick rows that stand for all rows, and use them as landmarks of a kernel.
 
-    By default ``fit`` searches for the rows with the least Nystroem error: greedily, then by
-    exchanges. On request the rows are random instead, with an exact law: a draw from a projection
-    DPP (``transformer``), or the pivots of randomly pivoted Cholesky.
-    ``transform`` maps rows to their similarities with the landmarks, normalised as in
+    By default ``fit`` searches for the rows that leave the least trace of the kernel (Nystroem
+    approximation): greedily, then by exchanges. On request the rows are random instead, with an
+    exact law: a draw from a projection DPP (``transformer``), or the pivots of randomly pivoted
+    Cholesky. ``transform`` maps rows to their similarities with the landmarks, normalised as in
     `sklearn.kernel_approximation.Nystroem`, so that inner products approximate the kernel.
 
     Parameters
@@ -77,8 +63,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         out (plus a hundredth of the mean): D-optimal design if that part is noise. False: all rows
         weigh the same.
     n_draws : int, default 1
-        Number of searches or draws, of which the best is kept: that of least error or, of DPP
-        draws, of highest probability.
+        Number of searches or draws, of which the best is kept: that which leaves the least trace
+        or, of DPP draws, has the highest probability.
     method : {"auto", "search", "rp-cholesky", "exact", "zonotope", "exchange"}
         ``"auto"``: search, or with a ``transformer`` the best way to draw. ``"rp-cholesky"``: the
         pivots of `zonodpp.features.rp_cholesky`. The others are ways to draw, as in
@@ -165,7 +151,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Here so that pipelines can pass it.
         sample_weight : (n_samples,) array_like, optional
             A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
-            enter the error, the features and the probabilities.
+            enter the trace, the features and the probabilities.
 
         Returns
         -------
@@ -203,12 +189,16 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 stacklevel=2,
             )
             m = len(rows)
+        given = DistinctRows(X, rows, merged)
+        self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
         if method in PICKERS:
-            self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
-            given = DistinctRows(X, rows, merged)
             indices = pick_landmark_rows(method, given, m, self._kernel, n_draws, rng)
         else:
-            features = self._features(X, weights, rows, merged, m, rng)
+            features, transformer = features_for_draws(
+                given, weights, m, self.transformer, self._kernel, rng
+            )
+            if transformer is not None:
+                self.transformer_ = transformer
             if self.downweight_outliers:
                 merged = merged / outlyingness(features, merged)
             target = ProjectionDPP.from_features(features.values, weights=merged)
@@ -277,41 +267,6 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(self._kernel(X, self.landmarks_) @ self.normalization_)
-
-    def _features(
-        self,
-        X: Matrix,
-        weights: Floats,
-        rows: Integers,
-        merged: Floats,
-        m: int,
-        rng: np.random.Generator,
-    ) -> Features:
-        """Give each distinct row m features."""
-        moments = Moments.of(X, weights)
-        self.gamma_ = self._find_gamma(X.shape[1], moments.variance)
-        if self.transformer == "precomputed":
-            if X.shape[1] != m:
-                raise ValueError(
-                    f"transformer='precomputed' takes X as the features, one for each of the "
-                    f"{m} landmarks, but X has {X.shape[1]} columns; pass "
-                    f"n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
-                )
-            return Features(to_dense(X[rows]), np.zeros(len(rows)))
-        if self.transformer == "kernel":
-            return kernel_features(X[rows], merged, m, self._kernel, rng)
-        if self.transformer not in (None, "pca"):
-            self.transformer_ = transformer_of(self.transformer, X.shape[0], m)
-            X = coordinates(self.transformer_, X, weights)
-            moments = Moments.of(X, weights)
-        directions = principal_directions(X, weights, m - 1, moments)
-        if len(directions.spread) == m - 1:
-            features = simplex_features(X, directions)
-            return Features(features.values.take(rows, axis=0), features.left_out[rows])
-        spread = np.sqrt(moments.variance * X.shape[1]) or 1.0
-        return kernel_features(
-            X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
-        )
 
     def _find_gamma(self, d: int, variance: float) -> float | None:
         if isinstance(self.gamma, str):
