@@ -1,5 +1,7 @@
 """How `make docs` builds the site."""
 
+import re
+
 from sphinx_gallery.sorting import ExplicitOrder
 
 import zonodpp
@@ -20,7 +22,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
-nitpicky = False
+default_role = "py:obj"  # names in docstrings link to their pages
 suppress_warnings = ["config.cache"]  # the order of the gallery is an object, which is not stored
 
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -59,6 +61,7 @@ NOT_FOR_USERS = {
 
 def setup(app):
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("html-page-context", drop_back_links)
 
 
 def skip_member(app, what, name, member, skip, options):
@@ -66,6 +69,15 @@ def skip_member(app, what, name, member, skip, options):
     of_tuple = type(member).__name__ == "_tuplegetter"
     of_protocol = getattr(member, "__qualname__", "").startswith(("Method.", "Sampler."))
     return True if (name in NOT_FOR_USERS and not of_protocol) or of_tuple else None
+
+
+def drop_back_links(app, pagename, templatename, context, doctree):
+    """Take links to the reference out of pages of source code.
+
+    Sphinx gets them wrong for a file whose objects are imported from more than one module.
+    """
+    if pagename.startswith("_modules/"):
+        context["body"] = re.sub(r'<a class="viewcode-back".*?</a>', "", context["body"])
 
 
 sphinx_gallery_conf = {
