@@ -140,15 +140,12 @@ class Moments(NamedTuple):
             mean = np.asarray(weights @ X) / total
             return cls(mean, None, variance_of_entries(X, weights))
         shift = np.asarray(X[:1000].mean(axis=0)).ravel()  # removes a large common offset
-        root = None if np.all(weights == 1.0) else np.sqrt(weights)
+        root = np.sqrt(weights)[:, None]
         sums, scatter = np.zeros(d), np.zeros((d, d))
         for span, rows in chunks(X):
             centred = rows - shift
-            if root is None:
-                sums += centred.sum(axis=0)
-            else:
-                sums += weights[span] @ centred
-                centred *= root[span, None]
+            sums += weights[span] @ centred
+            centred *= root[span]
             scatter += centred.T @ centred
         away = sums / total
         mean = shift + away

@@ -44,7 +44,8 @@ def features_for_draws(
         return kernel_features(X[rows], merged, m, kernel, rng), None
     fitted = None
     if transformer not in (None, "pca"):
-        fitted = _transformer_of(transformer, X.shape[0], m)
+        isomap = Isomap(n_neighbors=min(5, X.shape[0] - 1), n_components=max(1, m - 1))
+        fitted = isomap if transformer == "isomap" else clone(transformer)
         X = _coordinates(fitted, X, weights)
     moments = Moments.of(X, weights)
     directions = principal_directions(X, weights, m - 1, moments)
@@ -56,13 +57,6 @@ def features_for_draws(
         X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
     )
     return features, fitted
-
-
-def _transformer_of(transformer: str | BaseEstimator, n: int, m: int) -> BaseEstimator:
-    """Return a new transformer: Isomap with coordinates for m corners, or a clone."""
-    if transformer == "isomap":
-        return Isomap(n_neighbors=min(5, n - 1), n_components=max(1, m - 1))
-    return clone(transformer)
 
 
 def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matrix:
