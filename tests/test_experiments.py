@@ -2,14 +2,14 @@
 
 import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from paper import NAMES, geometry, landmarks, reproduce, spanning_trees
+from paper.__main__ import main
 from paper.records import read_record, write_record
 from paper.verdicts import Verdict, tally
 from zonodpp import ProjectionDPP, Samples, sample
@@ -246,12 +246,10 @@ def test_out_must_be_a_folder_and_the_article_a_file(tmp_path):
 
 
 def test_command_of_the_checkout(tmp_path):
-    command = [sys.executable, "-m", "paper", "--out", str(tmp_path / "page")]
-    root = Path(__file__).parents[1]
-    done = subprocess.run(
-        [*command, "geometry", "--quick", "--json"], cwd=root, capture_output=True, check=True
-    )
+    command = ["--out", str(tmp_path / "page")]
+    done = CliRunner().invoke(main, [*command, "geometry", "--quick", "--json"])
+    assert done.exit_code == 0
     found = json.loads(done.stdout)
     assert found["verdicts"]
     assert Path(found["page"]).is_file()
-    assert subprocess.run([*command, "nonsense"], cwd=root, capture_output=True).returncode == 2
+    assert CliRunner().invoke(main, [*command, "nonsense"]).exit_code == 2
