@@ -136,10 +136,8 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         rows, places = np.unique(self.indices_, return_inverse=True)
         labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
         if labels.ndim not in (1, 2) or len(labels) != rows.size:
-            raise ValueError(
-                f"y must give one label, or one row of labels, for each of the {rows.size} drawn "
-                f"rows, got an array of shape {labels.shape}"
-            )
+            needed = f"y must give one label, or one row of labels, for each of {rows.size} rows"
+            raise ValueError(f"{needed} that were drawn, got an array of shape {labels.shape}")
         assert_all_finite(labels, input_name="y")
         known = labels[places] * scale.reshape(-1, *[1] * (labels.ndim - 1))
         solution = np.linalg.lstsq(columns[self.indices_] * scale[:, None], known)[0]

@@ -61,10 +61,8 @@ def read_language(language: str | None) -> Language:
     codes = {name: code for code, name in STEMMERS.items()} | {"norwegian": "no"}
     code = codes.get(code, code)
     if not re.fullmatch("[a-z]{2,3}", code):
-        raise ValueError(
-            f"language must be a code such as 'de' or one of {', '.join(sorted(codes))}; "
-            f"got {language!r}"
-        )
+        known = f"such as 'de' or one of {', '.join(sorted(codes))}"
+        raise ValueError(f"language must be a code {known}; got {language!r}")
     name = STEMMERS.get(code)
     if name not in optional("snowballstemmer", "text", "a summary").algorithms():
         name = None  # this version of Snowball does not know the language

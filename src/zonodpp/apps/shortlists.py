@@ -94,10 +94,8 @@ class Shortlist:
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.labels[:10])) + (", ..." if len(self) > 10 else "")
-        return (
-            f"Shortlist({len(self)} items: {shown}; mean relevance "
-            f"{float(self.relevance.mean()):.4g}, diversity {self.diversity:.3f})"
-        )
+        means = f"mean relevance {self.relevance.mean():.4g}, diversity {self.diversity:.3f}"
+        return f"Shortlist({len(self)} items: {shown}; {means})"
 
 
 def shortlist(

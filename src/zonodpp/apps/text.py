@@ -155,10 +155,8 @@ def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
     X = to_dense(as_matrix(features, "features"))
     check_finite(X, "features")
     if len(X) != n:
-        raise ValueError(
-            f"features must have a row for each of the {n} sentences, got {len(X)} "
-            "rows; pass the text as a list of sentences to split it yourself"
-        )
+        needed = f"features must have a row for each of the {n} sentences, got {len(X)} rows"
+        raise ValueError(f"{needed}; pass the text as a list to split it yourself")
     if X.shape[1] < k:
         found = f"features has {X.shape[1]} columns, so that a draw has {X.shape[1]} sentences"
         raise ValueError(f"{found}; pass sentences={X.shape[1]} or less, or more features")

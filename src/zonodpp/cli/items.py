@@ -72,11 +72,9 @@ def find_items(
             raise ValueError(f"{option}: {quoted(name)} is no item; {_known(labels, n)}")
         if len(items) > 1 and not (every and len({_ends(labels[item]) for item in items}) == 1):
             shown = [f"{i} {labels[i]!r}" if isinstance(labels[i], tuple) else i for i in items]
-            advice = "give the one that you mean by its number"
-            raise ValueError(
-                f"{option}: {len(items)} items are called {quoted(name)}, numbers {listed(shown)} "
-                f"from 0; {advice if numbered else 'give the items labels that differ'}"
-            )
+            found = f"{len(items)} items are called {quoted(name)}, numbers {listed(shown)} from 0"
+            advice = "give one by its number" if numbered else "give the items labels that differ"
+            raise ValueError(f"{option}: {found}; {advice}")
     return list(dict.fromkeys(item for name in names for item in places[name]))
 
 

@@ -49,15 +49,11 @@ def pick_rows(options: RowsOptions) -> Result:
 
 def _text(shown: Any, labels: str | None, report: dict[str, Any], n: int) -> str:
     """Return the rows as a table, and below it what was made of the columns."""
-    if labels is not None:
-        shown = shown.set_index(labels)
-    lines = [
-        f"{len(shown)} of {n:,} rows ({report['distinct_rows']:,} distinct)",
-        shown.to_string(max_colwidth=_WIDEST),
-        "",
-    ]
+    shown = shown if labels is None else shown.set_index(labels)
+    first = f"{len(shown)} of {n:,} rows ({report['distinct_rows']:,} distinct)"
     width = max(map(len, report["columns"]))
-    return "\n".join([*lines, *(f"{c:<{width}}  {use}" for c, use in report["columns"].items())])
+    uses = [f"{column:<{width}}  {use}" for column, use in report["columns"].items()]
+    return "\n".join([first, shown.to_string(max_colwidth=_WIDEST), "", *uses])
 
 
 def describe_columns(source: Source, options: Input) -> dict[str, object] | None:

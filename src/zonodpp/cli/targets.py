@@ -108,16 +108,12 @@ def _check_features(source: str, X: Matrix, options: SampleOptions) -> None:
     n, d = X.shape
     if d > n:
         other = "rows" if options.items == "columns" else "columns"
-        raise ValueError(
-            f"{source} has {n} items with {d} features, but a draw has at most {n} items. Pass "
-            f"--rank R for draws of R items; if the items are the {other}, pass --items {other}"
-        )
+        advice = f"Pass --rank R for draws of R items; if items are {other}, pass --items {other}"
+        raise ValueError(f"{source} has {d} features, but only {n} items. {advice}")
     occupied = min(np.unique(index).size for index in X.nonzero()) if sp.issparse(X) else d
     if occupied < d and options.jitter is None:
-        raise ValueError(
-            f"{source} has {d:,} features, but only {occupied:,} of them or of the items have "
-            f"entries; leave out the others, or pass --rank {max(1, occupied)} or less"
-        )
+        found = f"{d:,} features, but only {occupied:,} of them or of the items have entries"
+        raise ValueError(f"{source} has {found}; pass --rank {max(1, occupied)} or less")
 
 
 def condition(target: Target, options: Restriction) -> Target:

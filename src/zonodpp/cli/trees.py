@@ -75,10 +75,8 @@ def _write_tree(samples: Samples, path: str) -> None:
     for _, _, *edge in _rows_of_trees(samples)[1]:
         for name in map(str, edge[:2]):
             if not name or name[0] in "#%" or _SEPARATORS.search(name):
-                raise ValueError(
-                    f"an edge list cannot hold the node {quoted(name)}: blanks, commas and "
-                    "semicolons separate names, # and % begin comments; pass --out tree.graphml"
-                )
+                advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
+                raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
     with open(path, "w", encoding="utf-8") as file:
         file.write(_edge_list(samples))
 
