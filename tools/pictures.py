@@ -1,6 +1,7 @@
-"""What diverse means, and the walk behind it: the picture at the top of the README.
+"""Draw the pictures of the README and of docs/mathematics.md.
 
-Writes docs/images/diverse.png.
+Writes docs/images/diverse.png, what diverse means and the walk behind it, and
+docs/images/tiles.png, the tiles of a zonotope and the density on them.
 """
 
 import pathlib
@@ -14,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from zonodpp import ProjectionDPP, Zonotope, sample
-from zonodpp.plotting import hit_and_run_step
+from zonodpp.plotting import hit_and_run_step, skyscrapers, tiling
 
 rng = np.random.default_rng(7)
 X = rng.random((3000, 2))
@@ -43,7 +44,12 @@ panels[2].set(title="one step of zonotope hit-and-run", xticks=[], yticks=[], xl
 for side in panels[2].spines.values():
     side.set_visible(False)
 
-path = pathlib.Path(__file__).parents[1] / "docs" / "images" / "diverse.png"
+folder = pathlib.Path(__file__).parents[1] / "docs" / "images"
 figure.get_layout_engine().set(h_pad=0.08)
-figure.savefig(path, dpi=110)
-print(f"wrote docs/images/{path.name}")
+figure.savefig(folder / "diverse.png", dpi=110)
+
+figure = plt.figure(figsize=(10, 4.6), layout="constrained")
+flat, towers = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2, projection="3d")
+tiling(zonotope, flat)
+skyscrapers(zonotope, towers)
+figure.savefig(folder / "tiles.png", dpi=110)
