@@ -1,23 +1,19 @@
-"""`Samples`: the result of a run and what can be read off it."""
+"""`Samples`: the result of a run, as files and in the forms of other packages."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonodpp._files import replacing
 from zonodpp._optional import optional
-from zonodpp._types import Floats, ItemsLike, SeedLike, Subsets
+from zonodpp._types import ItemsLike, SeedLike
 from zonodpp.arguments import as_positive, spawn
-from zonodpp.diagnostics import from_arviz
 from zonodpp.samples import storage
-from zonodpp.samples.draws import Draws
-from zonodpp.targets.target import Target
+from zonodpp.samples.chains import Chains
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
 _LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes without being asked twice
 
 
-class Samples(Draws):
+class Samples(Chains):
     """Draws of one or more chains, as `sample` returns them.
 
     ``len(samples)``, ``samples[k]``, ``samples[:10]`` and ``for draw in samples`` go through the
@@ -65,21 +61,6 @@ class Samples(Draws):
     np.True_
     """
 
-    def __init__(
-        self,
-        subsets: Subsets,
-        target: Target,
-        method: str,
-        *,
-        tracked: Floats | None = None,
-        stats: Mapping[str, NDArray[Any]] | None = None,
-        whole: bool = True,
-    ) -> None:
-        super().__init__(subsets, target, whole)
-        self.method = method
-        self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
-        self.stats = dict(stats or {})
-
     def __repr__(self) -> str:
         chains, draws, _ = self.subsets.shape
         many = f"{chains} chains x {draws}" if chains > 1 else f"{draws}"
@@ -114,129 +95,6 @@ class Samples(Draws):
             facts[f"share of {label}"] = f"{counts[k] / len(self):.3f}{exact}"
         cells = (f"<th>{escape(name)}</th><td>{escape(fact)}</td>" for name, fact in facts.items())
         return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
-
-    @property
-    def acceptance(self) -> float | None:
-        """Share of accepted moves, burn-in included; None for methods that count none."""
-        if "accepted" not in self.stats or "steps" not in self.stats:
-            return None
-        return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
-
-    def trace(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> Floats:
-        """Return the presence of S, or of a tracked set, in each draw.
-
-        Parameters
-        ----------
-        S : array_like of int, optional
-            A set of items.
-        tracked : int, optional
-            In place of S: a column of `tracked`.
-
-        Returns
-        -------
-        (chains, draws) array
-            Presence, 0 or 1; for a tracked set it may be an average, as `tracked` says.
-
-        Raises
-        ------
-        TypeError
-            When both S and ``tracked`` are given, or none of the two.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> from zonodpp.diagnostics import psrf
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
-        >>> psrf(samples.trace([1, 2])).upper < 1.1  # (chains, draws) in, two figures out
-        True
-        """
-        if (S is None) == (tracked is None):
-            raise TypeError("pass a set of items S or tracked=k, one of the two")
-        if S is not None:
-            return self.contains(S).astype(np.float64)
-        if tracked not in range(count := self.tracked.shape[2]):
-            raise ValueError(
-                f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
-            )
-        return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
-
-    def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Return the effective number of independent draws (bulk ESS) in `trace`.
-
-        It needs ``zonodpp[stats]``.
-
-        Parameters
-        ----------
-        S : array_like of int, optional
-            A set of items.
-        tracked : int, optional
-            In place of S: a column of `tracked`.
-
-        Returns
-        -------
-        float
-            NaN if the trace is constant: it then says nothing about the error.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
-        >>> 800 < samples.ess([1, 2]) < 1200
-        True
-        """
-        return from_arviz("ess", self.trace(S, tracked=tracked))
-
-    def rhat(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Return the rank-normalised split R-hat of `trace`, near 1 if chains agree.
-
-        It needs ``zonodpp[stats]``.
-
-        Parameters
-        ----------
-        S : array_like of int, optional
-            A set of items.
-        tracked : int, optional
-            In place of S: a column of `tracked`.
-
-        Returns
-        -------
-        float
-            NaN if the trace is constant.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
-        >>> samples.rhat([1, 2]) < 1.01
-        True
-        """
-        return from_arviz("rhat", self.trace(S, tracked=tracked))
-
-    def mcse(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
-        """Return the Monte Carlo standard error of the mean of `trace`.
-
-        It needs ``zonodpp[stats]``.
-
-        Parameters
-        ----------
-        S : array_like of int, optional
-            A set of items.
-        tracked : int, optional
-            In place of S: a column of `tracked`.
-
-        Returns
-        -------
-        float
-            NaN if the trace is constant.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
-        >>> round(samples.mcse([1, 2]), 2)
-        0.02
-        """
-        return from_arviz("mcse", self.trace(S, tracked=tracked))
 
     def thinned(self, expected_size: float, *, rng: SeedLike = None) -> Samples:
         """Keep each item of each draw independently, so that draws have this size on average.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._jit import jit
@@ -34,43 +35,28 @@ def blocks_of(graph: Graph) -> Blocks:
 
     A spanning tree of the graph is one of each block, and its weight is their product.
     """
-    indptr, neighbour, edge = link_nodes(graph.nodes, graph.tail.copy(), graph.head.copy())
+    indptr, neighbour, edge = _link_nodes(graph.nodes, graph.tail, graph.head)
     block, blocks = _find_blocks(indptr, neighbour, edge, graph.tail.size)
     starts = np.array([0, graph.nodes])
     if blocks > 1:
         kept = np.flatnonzero(block >= 0)
         first = block[kept].astype(np.int64) * graph.nodes
-        copies, ends = np.unique(
-            np.concatenate([first + graph.tail[kept], first + graph.head[kept]]),
-            return_inverse=True,
-        )
+        ends = first + np.array([graph.tail[kept], graph.head[kept]])
+        copies, places = np.unique(ends, return_inverse=True)
         starts = np.searchsorted(copies, np.arange(blocks + 1) * graph.nodes)
-        ends = ends.astype(np.int64)
-        indptr, neighbour, edge = link_nodes(copies.size, ends[: kept.size], ends[kept.size :])
-        edge = kept[edge]
+        indptr, neighbour, edge = _link_nodes(copies.size, *places.reshape(2, -1))
+        edge = frozen(kept[edge], np.int32)
     return Blocks(*(frozen(a, np.int32) for a in (starts, indptr, neighbour, edge)))
 
 
-@jit
-def link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Indices, Indices]:
-    """List the edges at each node by a counting sort: pointers, neighbours, edges; no loops."""
-    indptr = np.zeros(nodes + 1, np.int32)
-    for e in range(tail.shape[0]):
-        if tail[e] != head[e]:
-            indptr[tail[e] + 1] += 1
-            indptr[head[e] + 1] += 1
-    for v in range(nodes):
-        indptr[v + 1] += indptr[v]
-    neighbour = np.empty(indptr[nodes], np.int32)
-    edge = np.empty(indptr[nodes], np.int32)
-    place = indptr[:-1].copy()
-    for e in range(tail.shape[0]):
-        if tail[e] != head[e]:
-            for u, v in ((tail[e], head[e]), (head[e], tail[e])):
-                neighbour[place[u]] = v
-                edge[place[u]] = e
-                place[u] += 1
-    return indptr, neighbour, edge
+def _link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Indices, Indices]:
+    """List the edges at each node: pointers, neighbours, edges; no loops."""
+    edge = np.flatnonzero(tail != head).astype(np.int32)
+    ends = np.array([tail[edge], head[edge]])
+    links = sp.coo_array((np.tile(edge, 2), np.hstack([ends, ends[::-1]])), shape=(nodes, nodes))
+    links.has_canonical_format = True  # so that parallel edges are not added up
+    found = links.tocsr()
+    return found.indptr, found.indices, found.data
 
 
 @jit

@@ -8,11 +8,10 @@ Heyman 1985). When only the two ends of an edge are left, the conductance betwee
 effective one, and a random spanning tree holds the edge with probability weight / conductance.
 
 All edges are served together. `halve_edges` halves the edges of the graph again and again, down to
-single edges. The boundary of a set of edges holds the nodes that it shares with other edges. An
-upward pass reduces each set of edges to its boundary, by joining the networks of its two halves. A
+a few. The boundary of a set of edges holds the nodes that it shares with other edges. An upward
+pass reduces each set of edges to its boundary, by joining the networks of its two halves. A
 downward pass reduces what is outside each set to the same boundary, by joining what is outside the
-set it was cut from with the other half. At a single edge, the conductances inside and outside add
-up to the effective one.
+set it was cut from with the other half. With that, the smallest sets are networks of a few nodes.
 """
 
 from __future__ import annotations
@@ -20,130 +19,81 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
-from zonodpp.targets.blocks import link_nodes
 
 PANEL = 64  # nodes removed together, so that the rest of the network is read once for all of them
-FEW = 8  # edges up to which halves are cut in the order of the last search, which is good enough
+FEW = 32  # edges of a set that is not halved: their network is as quick as another call
 
 
-class EdgeTree(NamedTuple):
-    """The edges of a graph halved down to single ones; set 0 holds all edges.
+class EdgeSet(NamedTuple):
+    """Some edges of a graph, and the nodes that they share with other edges.
 
-    Set t was cut into the sets t + 1 and ``second[t]``, which is 0 for a single edge. Its boundary
-    is ``boundary[start[t]:start[t + 1]]``, and the network on these nodes is stored in the cells
-    ``offset[t]:offset[t + 1]``, the entries below the diagonal row by row. Single edges come in the
-    order ``order``; their boundary holds both ends.
+    Its halves are the next set in the list of all sets and number ``second``, 0 for none.
     """
 
-    order: Integers
-    second: Integers
-    start: Integers
+    edges: Integers
     boundary: Integers
-    offset: Integers
+    second: int
 
 
-@jit
-def _search_order(count: int, tail: Integers, head: Integers, late: bool) -> Integers:
-    """Sort edges by a breadth-first search from a node that is far from others.
-
-    They are sorted by the first of their ends that the search meets, or with ``late`` by the
-    second. If the two take turns, halves of dense graphs touch few nodes too.
-    """
-    indptr, neighbour, edge = link_nodes(count, tail, head)
-    position = np.empty(count, np.int64)
-    queue = np.empty(count, np.int64)
-    seed = 0
-    for _ in range(2):
-        position.fill(count)
-        met = done = 0
-        for k in range(count):
-            start = (seed + k) % count
-            if position[start] == count:  # the search goes on in the next component
-                position[start] = met
-                queue[met] = start
-                met += 1
-            while done < met:
-                u = queue[done]
-                done += 1
-                for cell in range(indptr[u], indptr[u + 1]):
-                    v = neighbour[cell]
-                    if position[v] == count:
-                        position[v] = met
-                        queue[met] = v
-                        met += 1
-        seed = queue[count - 1]
-    order = np.empty(tail.shape[0], np.int64)
-    found = 0
-    for place in range(count):
-        u = queue[place]
-        for cell in range(indptr[u], indptr[u + 1]):
-            if (position[neighbour[cell]] < place) == late:
-                order[found] = edge[cell]
-                found += 1
-    return order
-
-
-@jit
-def halve_edges(
-    tail: Integers, head: Integers, degree: Integers
-) -> tuple[Integers, Integers, Integers, Integers]:
-    """Return order, second, start and boundary of an `EdgeTree`.
+def halve_edges(tail: Integers, head: Integers, degree: Integers) -> list[EdgeSet]:
+    """Halve the edges of a graph down to a few; the first set holds all of them.
 
     A node is in the boundary of a set that has fewer than ``degree[v]`` edges at it.
     """
-    edges = tail.shape[0]
-    order = np.arange(edges)
-    second = np.zeros(2 * edges - 1, np.int64)
-    start = np.zeros(2 * edges, np.int64)
-    boundary = [0 for _ in range(0)]
-    place = np.full(degree.shape[0], -1, np.int64)
-    names = np.empty(degree.shape[0], np.int64)
-    inside = np.empty(degree.shape[0], np.int64)  # edges of the set at each of its nodes
-    pending = [(0, edges, True)]
-    t = 0
-    while len(pending) > 0:
-        a, b, late = pending.pop()
-        count = 0
-        for e in order[a:b]:
-            for v in (tail[e], head[e]):
-                if place[v] < 0:
-                    place[v] = count
-                    names[count] = v
-                    inside[count] = 0
-                    count += 1
-                inside[place[v]] += 1
-        nodes = names[:count]
-        for k, v in enumerate(nodes):
-            if b - a == 1 or inside[k] < degree[v]:
-                boundary.append(v)
-        start[t + 1] = len(boundary)
-        if b - a > FEW:
-            piece = order[a:b].copy()
-            found = _search_order(nodes.shape[0], place[tail[piece]], place[head[piece]], late)
-            for k in range(b - a):
-                order[a + k] = piece[found[k]]
-        for v in nodes:
-            place[v] = -1
-        if b - a > 1:
-            middle = (a + b) // 2
-            second[t] = t + 2 * (middle - a)
-            pending.append((middle, b, not late))
-            pending.append((a, middle, not late))
-        t += 1
-    return order, second, start, np.array(boundary)
+    sets: list[EdgeSet] = []
+
+    def add(edges: Integers) -> None:
+        nodes, places = np.unique([tail[edges], head[edges]], return_inverse=True)
+        boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
+        number = len(sets)
+        sets.append(EdgeSet(edges, boundary, 0))
+        if edges.size > FEW:
+            order = _search_order(places.reshape(2, -1), nodes.size)
+            first, second = np.array_split(edges[order], 2)
+            add(first)
+            sets[number] = EdgeSet(edges, boundary, len(sets))
+            add(second)
+
+    add(np.arange(tail.size))
+    return sets
+
+
+def _search_order(ends: Integers, count: int) -> Integers:
+    """Sort edges by a breadth-first search from a node that is far from others.
+
+    They are sorted by the first or by the second of their ends that the search meets, such that
+    the first half and the second half share fewer nodes.
+    """
+    links = sp.csr_array((np.ones(ends.shape[1]), ends), shape=(count, count))
+    far = breadth_first_order(links, 0, directed=False, return_predecessors=False)
+    if far.size < count:  # link the components one after the other, to search them all
+        first = np.unique(connected_components(links, directed=False)[1], return_index=True)[1]
+        links += sp.csr_array((np.ones(first.size - 1), (first[:-1], first[1:])), links.shape)
+    position = np.empty(count, np.int64)
+    order = breadth_first_order(links, far[-1], directed=False, return_predecessors=False)
+    position[order] = np.arange(count)
+    met = np.sort(position[ends], axis=0)
+
+    def shared(order: Integers) -> int:
+        first, second = np.array_split(order, 2)
+        return np.intersect1d(ends[:, first], ends[:, second]).size
+
+    return min(np.lexsort(met), np.lexsort(met[::-1]), key=shared)
 
 
 @jit
 def eliminate(M: Floats, kept: int, wide: bool) -> float:
     """Remove all but the first nodes of a network in place; return the sum of log d_v.
 
-    Only the entries of M below the diagonal are used. A node without conductances is left alone.
-    Of the two quotients c_vi / d_v and c_vj / d_v the larger one is taken, which underflows only
-    where it does not matter. With ``wide`` all products are taken in this way; otherwise those of
-    a panel of nodes are one product of matrices.
+    Entries of M below the diagonal are used, and those of the nodes kept are copied above it. A
+    node without conductances is left alone. Of the two quotients c_vi / d_v and c_vj / d_v the
+    larger one is taken, which underflows only where it does not matter. With ``wide`` all products
+    are taken in this way; otherwise those of a panel of nodes are one product of matrices.
     """
     size = M.shape[0]
     by_panels = size > PANEL and not wide
@@ -174,73 +124,25 @@ def eliminate(M: Floats, kept: int, wide: bool) -> float:
                 for j in range(i):
                     M[i, j] += new[i, j]
         high = low
+    for i in range(kept):
+        M[:i, i] = M[i, :i]
     return log_sum
 
 
 @jit
-def _join(
-    tree: EdgeTree,
-    store: Floats,
-    sets: tuple[int, int],
-    kept: int,
-    place: Integers,
-    wide: bool,
-    result: Floats,
-) -> float:
-    """Add the networks of two sets and reduce the sum to the boundary of a third one.
-
-    Fills the first cells of ``result`` and returns the sum of log d_v.
-    """
-    size = 0
-    for t in (kept, sets[0], sets[1]):
-        for k in range(tree.start[t], tree.start[t + 1]):
-            v = tree.boundary[k]
-            if place[v] < 0:
-                place[v] = size
-                size += 1
-    M = np.zeros((size, size))
-    for t in sets:
-        cell = tree.offset[t]
-        for k in range(tree.start[t], tree.start[t + 1]):
-            i = place[tree.boundary[k]]
-            for m in range(tree.start[t], k):
-                j = place[tree.boundary[m]]
-                M[max(i, j), min(i, j)] += store[cell]
-                cell += 1
-    for t in (kept, sets[0], sets[1]):
-        for k in range(tree.start[t], tree.start[t + 1]):
-            place[tree.boundary[k]] = -1
-    left = tree.start[kept + 1] - tree.start[kept]
-    log_sum: float = eliminate(M, left, wide)
-    cell = 0
-    for i in range(left):
-        for j in range(i):
-            result[cell] = M[i, j]
-            cell += 1
-    return log_sum
-
-
-@jit
-def reduce_sets(
-    span: tuple[int, int], upward: bool, tree: EdgeTree, store: Floats, place: Integers, wide: bool
-) -> float:
-    """Reduce some sets of edges, or what is outside of them; return the sum of log d_v.
-
-    Upwards, the network of a set is made from those of its halves. Downwards, the networks of its
-    halves are replaced by those outside of them.
-    """
-    log_sum = 0.0
-    for k in range(span[1] - span[0]):
-        t = span[1] - 1 - k if upward else span[0] + k
-        first, second = t + 1, tree.second[t]
-        if second == 0:
-            continue
-        if upward:
-            log_sum += _join(tree, store, (first, second), t, place, wide, store[tree.offset[t] :])
-            continue
-        outside = np.empty(tree.offset[first + 1] - tree.offset[first])
-        _join(tree, store, (t, second), first, place, wide, outside)
-        _join(tree, store, (t, first), second, place, wide, store[tree.offset[second] :])
-        for cell in range(outside.shape[0]):
-            store[tree.offset[first] + cell] = outside[cell]
-    return log_sum
+def effective_conductances(M: Floats, ends: Integers, wide: bool) -> Floats:
+    """Return the effective conductances of some pairs of nodes, (2, pairs), in a network."""
+    size = M.shape[0]
+    result = np.empty(ends.shape[1])
+    reduced = np.empty_like(M)
+    for k in range(ends.shape[1]):
+        first, last = min(ends[:, k]), max(ends[:, k])
+        order = np.arange(size)  # in which these two nodes come first
+        order[0], order[first] = order[first], order[0]
+        order[1], order[last] = order[last], order[1]
+        for i in range(size):
+            for j in range(i):
+                reduced[i, j] = M[order[i], order[j]]
+        eliminate(reduced, 2, wide)
+        result[k] = reduced[1, 0]
+    return result

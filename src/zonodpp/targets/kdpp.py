@@ -6,19 +6,15 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
 from zonodpp.arguments import as_count
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.conditioning import ImpossibleError
+from zonodpp.targets.conditioning import Condition, ImpossibleError
 from zonodpp.targets.spectral import SpectralTarget
-from zonodpp.targets.symmetric import part_probabilities, shift_to_size, symmetric_polynomials
+from zonodpp.targets.symmetric import part_probabilities, symmetric_polynomials
 from zonodpp.targets.target import Target
-
-Complexes = NDArray[np.complex128]
 
 
 class KDPP(SpectralTarget):
@@ -176,36 +172,17 @@ class KDPP(SpectralTarget):
     def _inclusions(self, sets: Integers) -> Floats:
         """Return the probabilities that sets are part of the draw.
 
-        With K_z the correlation kernel of the DPP of zL, the sum of det L_B over sets B of k items
-        that hold S is the coefficient of z^k in det(I + zL) det (K_z)_S. It is read off a circle
-        |z| = rho, where rho is such that sizes of the DPP of rho L have mean k: there no term is
-        much larger than the sum, whatever the eigenvalues.
+        The first item of a set has its marginal probability, and the others have theirs given that
+        the first is in the draw.
         """
-        size = sets.shape[1]
-        if size == 1:
-            return np.asarray(self.vectors[sets[:, 0]] ** 2 @ self.chances)
-        weights, parts = self._circle
-        result = np.empty(len(sets))
-        for j, items in enumerate(sets):
-            rows = self.vectors[items]
-            pairs = (rows[:, None] * rows).reshape(size * size, self.r)
-            kernels = (parts @ pairs.T).reshape(len(weights), size, size)
-            result[j] = (weights * np.linalg.det(kernels)).sum().real
+        if not sets.shape[1]:
+            return np.ones(len(sets))
+        result = np.asarray(self.vectors[sets[:, 0]] ** 2 @ self.chances)
+        for item in np.unique(sets[:, 0]) if sets.shape[1] > 1 else ():
+            chosen = sets[:, 0] == item
+            try:
+                given = self._given(Condition(np.array([item]), np.zeros(0, np.int64)))
+                result[chosen] *= given._inclusions(sets[chosen, 1:])
+            except ImpossibleError:
+                result[chosen] = 0.0
         return result
-
-    @cached_property
-    def _circle(self) -> tuple[Complexes, Complexes]:
-        """Weights of points z = rho exp(i theta), and the eigenvalues of K_z at each of them."""
-        finite, left = self.log_eigenvalues[self._sure :], self.k - self._sure
-        chances = np.ones(self.r)
-        if left < finite.size:
-            chances[self._sure :] = expit(finite + shift_to_size(finite, left)) if left else 0.0
-        spread = np.sqrt((chances * (1.0 - chances)).sum())
-        # Sizes that differ by the number of points are taken for one another: the odds of sizes so
-        # far from the mean are below 1e-30. An odd number leaves out z = -rho, where K_z may be
-        # infinite.
-        points = int(min(self.r + 1, 12 * spread + 60)) | 1
-        turn = np.exp(2j * np.pi * np.arange(points) / points)
-        factors = (1.0 - chances) + chances * turn[:, None]
-        weights = np.prod(factors, axis=1) * turn[-self.k * np.arange(points) % points]
-        return weights / weights.sum().real, chances * turn[:, None] / factors

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterable
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 
@@ -117,3 +118,85 @@ class Naming:
                 f"number, pass a list, such as {list(label)!r}"
             )
         return f"no item has the label {label!r}; labels are {listed([*map(repr, self._known)])}"
+
+
+class LabelledItems:
+    """Items with numbers from 0 to n - 1 and perhaps with labels: what people name them by."""
+
+    n: int
+    labels: Labels | None = None
+    _labels_are_edges = False
+
+    def items(self, S: ItemsLike, name: str = "S") -> Integers:
+        """Return the numbers of items that are given by number or by label.
+
+        Parameters
+        ----------
+        S : item, list of items, or nested lists
+            An item is its number, from 0, or its label. A label of a graph is an edge, a tuple
+            whose ends may come in either order. An array of integers always holds item numbers.
+        name : str
+            What to call S in an error.
+
+        Returns
+        -------
+        array of int
+            Item numbers, in the shape of S.
+
+        Raises
+        ------
+        ValueError
+            For a label that no item has or that several have, and for an integer that is the
+            number of one item and the label of another.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP
+        >>> target = ProjectionDPP.from_graph(nx.cycle_graph("abcd"))
+        >>> target.items([("a", "b"), ("d", "a")])
+        array([0, 1])
+        """
+        return self._naming.numbers(S, name)
+
+    @cached_property
+    def _naming(self) -> Naming:
+        return Naming(self.n, self.labels, edges=self._labels_are_edges)
+
+    def labels_of(self, items: Integers) -> Labels:
+        """Return the labels of these items; without labels, their numbers."""
+        numbers = items.tolist()
+        return numbers if self.labels is None else [self.labels[item] for item in numbers]
+
+    def with_labels(self, labels: Labels) -> Self:
+        """Return the same target with other names for its items.
+
+        Parameters
+        ----------
+        labels : (n,) sequence
+            One label for each item.
+
+        Returns
+        -------
+        target
+            Of the same kind.
+
+        Raises
+        ------
+        ValueError
+            When there is not one label for each item.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]).with_labels("abcd")
+        >>> sample(target, 1, rng=0).labelled()
+        [[['b', 'd']]]
+        """
+        names = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        if len(names) != self.n:
+            raise ValueError(f"there are {self.n} items, got {len(names)} labels")
+        target = copy.copy(self)
+        target.__dict__["labels"] = names
+        target.__dict__.pop("_naming", None)
+        return target

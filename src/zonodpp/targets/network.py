@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,17 +13,17 @@ from scipy.sparse.csgraph import connected_components
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import physical_memory
 from zonodpp.targets.elimination import (
-    EdgeTree,
+    EdgeSet,
+    effective_conductances,
     eliminate,
     halve_edges,
-    reduce_sets,
 )
 
 HUGE = 2.0**996  # weights beyond this are scaled down, so that sums of them do not overflow
 SMALLER = 2.0**-24  # factor by which they are scaled
 WIDE = 1e300  # ratio of weights from which on a conductance over a degree may underflow
-PACE = 7e9  # operations a second: 1.7e11 for a grid of 1,000 x 1,000 nodes took 24 s
-BITE = 1e9  # operations after which Python has control, so that Ctrl-C is heard
+PACE = 7e9  # operations a second
+CALL = 1e-3  # seconds that a set of edges takes, however small it is
 LONG = 60.0  # seconds from which on work is announced by a warning
 TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
 
@@ -51,6 +51,7 @@ class Network:
         self.pairs, place = np.unique(low[proper] * nodes + high[proper], return_inverse=True)
         self.pair_of = np.full(tail.size, -1)
         self.pair_of[proper] = place
+        self._place = np.full(nodes, -1)  # of each node in a network, while it is made
         self.conductance: Floats = np.bincount(place, self.weights[proper]).astype(float)
 
     def marginals(self) -> Floats:
@@ -63,8 +64,7 @@ class Network:
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
-        tree, store, log_sum = self._inside(self.pairs, self.conductance)
-        log_sum += eliminate(_square(tree, store), 0, self.wide)
+        _, _, log_sum = self._inside(self.pairs, self.conductance)
         return float(log_sum - (self.nodes - 1) * math.log(self.scale))
 
     def inclusion(self, sets: Integers) -> Floats:
@@ -77,18 +77,15 @@ class Network:
         if k == 0:
             return np.ones(len(sets))
         result = np.zeros(len(sets))
-        place = np.empty(self.nodes, np.int64)
         step = max(1, TERMINALS // (2 * k))
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
             touched = np.union1d(self.tail[chunk], self.head[chunk])
-            tree, store, _ = self._inside(self.pairs, self.conductance, touched)
-            place[tree.boundary[: tree.start[1]]] = np.arange(touched.size)
-            M = _square(tree, store)
-            log_total = eliminate(M.copy(), 0, self.wide)
+            _, inside, _ = self._inside(self.pairs, self.conductance, touched)
+            log_total = eliminate(inside[0].copy(), 0, self.wide)
             for row, edges in enumerate(chunk, start):
-                ends = np.column_stack([place[self.tail[edges]], place[self.head[edges]]])
-                contracted = _contract(M, ends)
+                ends = np.searchsorted(touched, [self.tail[edges], self.head[edges]])
+                contracted = _contract(inside[0], ends)
                 if contracted is not None:
                     log_share = eliminate(contracted, 0, self.wide) - log_total
                     result[row] = math.exp(log_share + float(np.log(self.weights[edges]).sum()))
@@ -106,39 +103,76 @@ class Network:
 
     def _effective(self, pairs: Integers, weights: Floats) -> Floats:
         """Return the effective conductances of all pairs."""
-        tree, store, _ = self._inside(pairs, weights)
-        store[: tree.offset[1]] = 0.0  # nothing is outside of the whole graph
-        place = np.full(self.nodes, -1)
-        for span in _spans(tree):
-            reduce_sets(span, False, tree, store, place, self.wide)
-        effective = weights.copy()
-        effective[tree.order] += store[tree.offset[:-1][tree.second == 0]]
+        sets, inside, _ = self._inside(pairs, weights)
+        outside = {0: np.zeros((0, 0))}  # nothing is outside of the whole graph
+        effective = np.empty(pairs.size)
+        for t, (edges, boundary, second) in enumerate(sets):
+            around = outside.pop(t)
+            if second:
+                for half, other in ((t + 1, second), (second, t + 1)):
+                    parts = [(boundary, around), (sets[other].boundary, inside[other])]
+                    outside[half] = self._join(parts, sets[half].boundary)[0]
+            else:
+                nodes, M = self._network(pairs[edges], weights[edges])
+                places = np.searchsorted(nodes, boundary)
+                M[places[:, None], places] += around
+                ends = np.searchsorted(nodes, np.divmod(pairs[edges], self.nodes))
+                effective[edges] = effective_conductances(M, ends, self.wide)
         return effective
 
     def _inside(
         self, pairs: Integers, weights: Floats, top: Integers | None = None
-    ) -> tuple[EdgeTree, Floats, float]:
-        """Reduce the network of some pairs to the nodes in ``top``; return the sum of log d."""
+    ) -> tuple[list[EdgeSet], list[Floats], float]:
+        """Reduce sets of pairs to their boundaries, all to ``top``; return the sum of log d."""
         low, high = np.divmod(pairs, self.nodes)
         degree = np.bincount(np.concatenate([low, high]), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
-        order, second, start, boundary = halve_edges(low, high, degree)
-        size = np.diff(start)
-        offset = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])
-        tree = EdgeTree(order, second, start, boundary, offset)
-        self._announce(tree)
-        store = np.empty(offset[-1])
-        store[offset[:-1][second == 0]] = weights[order]
-        place = np.full(self.nodes, -1)
+        sets = halve_edges(low, high, degree)
+        self._announce(sets)
+        inside = [np.zeros((0, 0))] * len(sets)
         log_sum = 0.0
-        for span in reversed(_spans(tree)):
-            log_sum += reduce_sets(span, True, tree, store, place, self.wide)
-        return tree, store, log_sum
+        for t in range(len(sets) - 1, -1, -1):
+            edges, boundary, second = sets[t]
+            if second:
+                parts = [(sets[half].boundary, inside[half]) for half in (t + 1, second)]
+            else:
+                parts = [self._network(pairs[edges], weights[edges])]
+            inside[t], log_d = self._join(parts, boundary)
+            log_sum += log_d
+        return sets, inside, log_sum
 
-    def _announce(self, tree: EdgeTree) -> None:
+    def _network(self, pairs: Integers, weights: Floats) -> tuple[Integers, Floats]:
+        """Return the nodes of some pairs, ascending, and the conductances between them."""
+        nodes, places = np.unique(np.divmod(pairs, self.nodes), return_inverse=True)
+        low, high = places.reshape(2, -1)
+        M = np.zeros((nodes.size, nodes.size))
+        M[low, high] = M[high, low] = weights
+        return nodes, M
+
+    def _join(
+        self, parts: Sequence[tuple[Integers, Floats]], kept: Integers
+    ) -> tuple[Floats, float]:
+        """Add networks and reduce the sum to the nodes that are kept; return the sum of log d."""
+        place, size = self._place, 0
+        names = [kept, *(nodes for nodes, _ in parts)]
+        for nodes in names:
+            new = nodes[place[nodes] < 0]
+            place[new] = np.arange(size, size + new.size)
+            size += new.size
+        M = np.zeros((size, size))
+        for nodes, network in parts:
+            M[place[nodes][:, None], place[nodes]] += network
+        for nodes in names:
+            place[nodes] = -1
+        log_sum = eliminate(M, kept.size, self.wide)
+        return M[: kept.size, : kept.size].copy(), log_sum
+
+    def _announce(self, sets: list[EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
-        size, seconds = 8 * int(tree.offset[-1]), _work(tree).sum() / PACE
+        sizes = np.array([part.boundary.size for part in sets], dtype=np.float64)
+        joined = [sizes[t + 1] + sizes[part.second] for t, part in enumerate(sets) if part.second]
+        size, seconds = 8 * (sizes**2).sum(), np.power(joined, 3).sum() / PACE + CALL * sizes.size
         way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
         memory = physical_memory()
         if size > memory:
@@ -154,32 +188,11 @@ class Network:
             )
 
 
-def _work(tree: EdgeTree) -> Floats:
-    """Return about how many operations each set takes: the cube of the nodes of its halves."""
-    size = np.diff(tree.start)
-    halves = size[np.minimum(np.arange(size.size) + 1, size.size - 1)] + size[tree.second]
-    return np.where(tree.second > 0, halves.astype(float) ** 3, 1.0)
-
-
-def _spans(tree: EdgeTree) -> list[tuple[int, int]]:
-    """Cut the sets of edges into runs of not too much work."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(_work(tree)) // BITE)) + 1
-    return list(itertools.pairwise([0, *cuts.tolist(), tree.second.size]))
-
-
-def _square(tree: EdgeTree, store: Floats) -> Floats:
-    """Return the network that is left of the whole graph."""
-    size = int(tree.start[1])
-    M = np.zeros((size, size))
-    M[np.tril_indices(size, -1)] = store[: tree.offset[1]]
-    return M
-
-
 def _contract(M: Floats, ends: Integers) -> Floats | None:
     """Return the network in which the two ends of each edge are one node; None for a cycle."""
-    links = sp.coo_array((np.ones(len(ends)), ends.T), shape=M.shape)
+    links = sp.coo_array((np.ones(ends.shape[1]), ends), shape=M.shape)
     parts, part = connected_components(links, directed=False)
-    if parts != len(M) - len(ends):
+    if parts != len(M) - ends.shape[1]:
         return None
     member = np.eye(parts)[part]
-    return np.asarray(member.T @ (M + M.T) @ member)
+    return np.asarray(member.T @ M @ member)

@@ -59,6 +59,7 @@ class SpanningTrees(ProjectionDPP):
 
     graph: Graph
     labels: Labels
+    _labels_are_edges = True
     methods = ("trees", "exact")  # random walks, where they should be cheaper than linear algebra
 
     def __init__(

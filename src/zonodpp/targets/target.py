@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -13,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._threads import one_thread
 from zonodpp.targets.conditioning import Condition
-from zonodpp.targets.labels import Naming
+from zonodpp.targets.labels import LabelledItems
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from zonodpp._types import Floats, Integers, ItemsLike, Labels
+    from zonodpp._types import Floats, Integers, ItemsLike
     from zonodpp.targets.graphs import Graph
 
 FEW_SETS = 64  # single items beyond which the marginals of all items take less time than theirs
@@ -41,7 +40,7 @@ class Objective(NamedTuple):
     of_features: bool = False
 
 
-class Target:
+class Target(LabelledItems):
     """A law on subsets of n items, numbered from 0 and perhaps labelled; it never changes.
 
     Attributes
@@ -58,11 +57,9 @@ class Target:
         The edges, if draws are spanning trees.
     """
 
-    n: int
     r: int
     power: float = 2.0
     weights: Floats | None = None
-    labels: Labels | None = None
     graph: Graph | None = None
     # How exact draws are made: from a "projection", from a "mixture" of projections that
     # eigenvectors span, of a "design", or by "passes" over rows.
@@ -336,77 +333,3 @@ class Target:
     def _given(self, condition: Condition) -> Self:
         """Return the law given a condition that has been checked."""
         raise NotImplementedError
-
-    def items(self, S: ItemsLike, name: str = "S") -> Integers:
-        """Return the numbers of items that are given by number or by label.
-
-        Parameters
-        ----------
-        S : item, list of items, or nested lists
-            An item is its number, from 0, or its label. A label of a graph is an edge, a tuple
-            whose ends may come in either order. An array of integers always holds item numbers.
-        name : str
-            What to call S in an error.
-
-        Returns
-        -------
-        array of int
-            Item numbers, in the shape of S.
-
-        Raises
-        ------
-        ValueError
-            For a label that no item has or that several have, and for an integer that is the
-            number of one item and the label of another.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from zonodpp import ProjectionDPP
-        >>> target = ProjectionDPP.from_graph(nx.cycle_graph("abcd"))
-        >>> target.items([("a", "b"), ("d", "a")])
-        array([0, 1])
-        """
-        return self._naming.numbers(S, name)
-
-    @cached_property
-    def _naming(self) -> Naming:
-        return Naming(self.n, self.labels, edges=self.graph is not None)
-
-    def labels_of(self, items: Integers) -> Labels:
-        """Return the labels of these items; without labels, their numbers."""
-        numbers = items.tolist()
-        return numbers if self.labels is None else [self.labels[item] for item in numbers]
-
-    def with_labels(self, labels: Labels) -> Self:
-        """Return the same target with other names for its items.
-
-        Parameters
-        ----------
-        labels : (n,) sequence
-            One label for each item.
-
-        Returns
-        -------
-        target
-            Of the same kind.
-
-        Raises
-        ------
-        ValueError
-            When there is not one label for each item.
-
-        Examples
-        --------
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]).with_labels("abcd")
-        >>> sample(target, 1, rng=0).labelled()
-        [[['b', 'd']]]
-        """
-        names = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-        if len(names) != self.n:
-            raise ValueError(f"there are {self.n} items, got {len(names)} labels")
-        target = copy.copy(self)
-        target.__dict__["labels"] = names
-        target.__dict__.pop("_naming", None)
-        return target

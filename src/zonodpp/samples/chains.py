@@ -1,0 +1,164 @@
+"""Draws of chains: what was counted and tracked along the way, and the errors of estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonodpp._types import Floats, ItemsLike, Subsets
+from zonodpp.diagnostics import from_arviz
+from zonodpp.samples.draws import Draws
+from zonodpp.targets.target import Target
+
+
+class Chains(Draws):
+    """Draws with the method that made them, counts of each chain, and tracked sets; see `Samples`.
+
+    Examples
+    --------
+    >>> from zonodpp import ProjectionDPP, sample
+    >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 10, chains=2, rng=0)
+    >>> samples.trace([1]).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        subsets: Subsets,
+        target: Target,
+        method: str,
+        *,
+        tracked: Floats | None = None,
+        stats: Mapping[str, NDArray[Any]] | None = None,
+        whole: bool = True,
+    ) -> None:
+        super().__init__(subsets, target, whole)
+        self.method = method
+        self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
+        self.stats = dict(stats or {})
+
+    @property
+    def acceptance(self) -> float | None:
+        """Share of accepted moves, burn-in included; None for methods that count none."""
+        if "accepted" not in self.stats or "steps" not in self.stats:
+            return None
+        return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
+
+    def trace(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> Floats:
+        """Return the presence of S, or of a tracked set, in each draw.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        (chains, draws) array
+            Presence, 0 or 1; for a tracked set it may be an average, as `tracked` says.
+
+        Raises
+        ------
+        TypeError
+            When both S and ``tracked`` are given, or none of the two.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> from zonodpp.diagnostics import psrf
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> psrf(samples.trace([1, 2])).upper < 1.1  # (chains, draws) in, two figures out
+        True
+        """
+        if (S is None) == (tracked is None):
+            raise TypeError("pass a set of items S or tracked=k, one of the two")
+        if S is not None:
+            return self.contains(S).astype(np.float64)
+        if tracked not in range(count := self.tracked.shape[2]):
+            raise ValueError(
+                f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
+            )
+        return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
+
+    def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the effective number of independent draws (bulk ESS) in `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant: it then says nothing about the error.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> 800 < samples.ess([1, 2]) < 1200
+        True
+        """
+        return from_arviz("ess", self.trace(S, tracked=tracked))
+
+    def rhat(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the rank-normalised split R-hat of `trace`, near 1 if chains agree.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> samples.rhat([1, 2]) < 1.01
+        True
+        """
+        return from_arviz("rhat", self.trace(S, tracked=tracked))
+
+    def mcse(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the Monte Carlo standard error of the mean of `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> round(samples.mcse([1, 2]), 2)
+        0.02
+        """
+        return from_arviz("mcse", self.trace(S, tracked=tracked))
