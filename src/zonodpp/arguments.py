@@ -80,16 +80,7 @@ def _as_floats(X: MatrixLike, name: str) -> Floats:
 
 
 class NonFiniteError(ValueError):
-    """There are NaN or infinite entries: how many, and the place of the first."""
-
-    def __init__(self, name: str, count: int, place: tuple[int, ...]) -> None:
-        self.count = count
-        self.place = place
-        where = ", ".join(map(str, place))
-        super().__init__(
-            f"{name} has NaN or infinity in {count} of its entries, the first at [{where}] "
-            "(counted from 0); impute or drop them first"
-        )
+    """There are NaN or infinite entries."""
 
 
 def check_finite(matrix: Matrix, name: str) -> None:
@@ -104,7 +95,10 @@ def check_finite(matrix: Matrix, name: str) -> None:
         place = bad[0]
         if not isinstance(matrix, np.ndarray):
             place = np.array([index[place[0]] for index in matrix.tocoo().coords])
-        raise NonFiniteError(name, len(bad), tuple(place.tolist()))
+        raise NonFiniteError(
+            f"{name} has NaN or infinity in {len(bad)} of its entries, the first at "
+            f"[{', '.join(map(str, place))}] (counted from 0); impute or drop them first"
+        )
 
 
 def as_column(values: ArrayLike, n: int, name: str) -> Floats:

@@ -101,5 +101,4 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
 
 def as_kernel(K: MatrixLike) -> tuple[Floats, float]:
     """Return a symmetric float64 matrix, and the precision that it was given to."""
-    found = read_kernel(K, "K", "for rows of features name a kernel, such as kernel='rbf'")
-    return found.matrix, found.precision
+    return read_kernel(K, "K", "for rows of features name a kernel, such as kernel='rbf'")[:2]

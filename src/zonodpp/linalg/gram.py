@@ -52,9 +52,6 @@ def factorise(A: Matrix, scale: Floats | None, *, check_rank: bool = True) -> De
     found = factorise_by_cholesky(A, scale)
     if found is not None:
         return found
-    r, n = A.shape
-    if n < r:
-        raise RankError(n)
     return from_triangle(triangle(chunk.T for _, chunk in column_chunks(A, scale)), check_rank)
 
 

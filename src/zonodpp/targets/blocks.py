@@ -36,12 +36,14 @@ def blocks_of(graph: Graph) -> Blocks:
     A spanning tree of the graph is one of each block, and its weight is their product.
     """
     indptr, neighbour, edge = _link_nodes(graph.nodes, graph.tail, graph.head)
-    block, blocks = _find_blocks(indptr, neighbour, edge, graph.tail.size)
+    met, block = _find_blocks(indptr, neighbour, edge)
+    blocks = int(block.max()) + 1
     starts = np.array([0, graph.nodes])
     if blocks > 1:
-        kept = np.flatnonzero(block >= 0)
-        first = block[kept].astype(np.int64) * graph.nodes
-        ends = first + np.array([graph.tail[kept], graph.head[kept]])
+        kept = np.flatnonzero(graph.tail != graph.head)
+        ends = np.array([graph.tail[kept], graph.head[kept]])
+        later = np.where(met[ends[0]] > met[ends[1]], *ends)
+        ends += block[later].astype(np.int64) * graph.nodes
         copies, places = np.unique(ends, return_inverse=True)
         starts = np.searchsorted(copies, np.arange(blocks + 1) * graph.nodes)
         indptr, neighbour, edge = _link_nodes(copies.size, *places.reshape(2, -1))
@@ -52,7 +54,7 @@ def blocks_of(graph: Graph) -> Blocks:
 def _link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Indices, Indices]:
     """List the edges at each node: pointers, neighbours, edges; no loops."""
     edge = np.flatnonzero(tail != head).astype(np.int32)
-    ends = np.array([tail[edge], head[edge]])
+    ends = np.array([tail[edge], head[edge]], np.int32)
     links = sp.coo_array((np.tile(edge, 2), np.hstack([ends, ends[::-1]])), shape=(nodes, nodes))
     links.has_canonical_format = True  # so that parallel edges are not added up
     found = links.tocsr()
@@ -60,51 +62,44 @@ def _link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, In
 
 
 @jit
-def _find_blocks(indptr: Indices, neighbour: Indices, edge: Indices, n: int) -> tuple[Indices, int]:
-    """Find the block of each edge (-1 for a self-loop) by one depth-first search."""
+def _find_blocks(indptr: Indices, neighbour: Indices, edge: Indices) -> tuple[Indices, Indices]:
+    """Search depth-first; return when each node is met, and the block of the edge that led to it.
+
+    An edge is in the block of the edge that led to the later one of its ends.
+    """
     nodes = indptr.shape[0] - 1
-    block = np.full(n, -1, np.int32)
-    blocks = 0
-    time = 1
-    found = np.zeros(nodes, np.int32)  # when the search met the node
+    met = np.full(nodes, -1, np.int32)
     low = np.zeros(nodes, np.int32)  # the earliest node that is reached from below it
+    order = np.zeros(nodes, np.int32)
     above = np.full(nodes, -1, np.int32)
     through = np.full(nodes, -1, np.int32)  # the edge to the node above
     place = indptr[:-1].copy()
-    pending = np.empty(n, np.int32)  # edges seen whose block is not closed yet
-    n_pending = 0
-    node = 0
-    found[0] = low[0] = 1
-    while True:
+    time = 1
+    node = met[0] = 0
+    while node >= 0:
         if place[node] < indptr[node + 1]:
             k = place[node]
             place[node] += 1
             other = neighbour[k]
-            if edge[k] == through[node]:
-                continue
-            if found[other] == 0:
-                pending[n_pending] = edge[k]
-                n_pending += 1
+            if met[other] < 0:
+                met[other] = low[other] = time
+                order[time] = other
                 time += 1
-                found[other] = low[other] = time
                 above[other] = node
                 through[other] = edge[k]
                 node = other
-            elif found[other] < found[node]:
-                pending[n_pending] = edge[k]
-                n_pending += 1
-                low[node] = min(low[node], found[other])
+            elif edge[k] != through[node]:
+                low[node] = min(low[node], met[other])
         else:
-            parent = above[node]
-            if parent < 0:
-                break
-            low[parent] = min(low[parent], low[node])
-            if low[node] >= found[parent]:
-                while True:
-                    n_pending -= 1
-                    block[pending[n_pending]] = blocks
-                    if pending[n_pending] == through[node]:
-                        break
-                blocks += 1
-            node = parent
-    return block, blocks
+            if above[node] >= 0:
+                low[above[node]] = min(low[above[node]], low[node])
+            node = above[node]
+    block = np.zeros(nodes, np.int32)
+    blocks = 0
+    for v in order[1:]:
+        if low[v] < met[above[v]]:
+            block[v] = block[above[v]]
+        else:
+            block[v] = blocks
+            blocks += 1
+    return met, block

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
 
-PANEL = 64  # nodes removed together, so that the rest of the network is read once for all of them
 FEW = 32  # edges of a set that is not halved: their network is as quick as another call
 
 
@@ -53,7 +53,8 @@ def halve_edges(tail: Integers, head: Integers, degree: Integers) -> list[EdgeSe
         number = len(sets)
         sets.append(EdgeSet(edges, boundary, 0))
         if edges.size > FEW:
-            order = _search_order(places.reshape(2, -1), nodes.size)
+            ends = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
+            order = _search_order(ends, nodes.size)
             first, second = np.array_split(edges[order], 2)
             add(first)
             sets[number] = EdgeSet(edges, boundary, len(sets))
@@ -63,7 +64,7 @@ def halve_edges(tail: Integers, head: Integers, degree: Integers) -> list[EdgeSe
     return sets
 
 
-def _search_order(ends: Integers, count: int) -> Integers:
+def _search_order(ends: NDArray[np.int32], count: int) -> Integers:
     """Sort edges by a breadth-first search from a node that is far from others.
 
     They are sorted by the first or by the second of their ends that the search meets, such that
@@ -73,7 +74,8 @@ def _search_order(ends: Integers, count: int) -> Integers:
     far = breadth_first_order(links, 0, directed=False, return_predecessors=False)
     if far.size < count:  # link the components one after the other, to search them all
         first = np.unique(connected_components(links, directed=False)[1], return_index=True)[1]
-        links += sp.csr_array((np.ones(first.size - 1), (first[:-1], first[1:])), links.shape)
+        chain = first[:-1].astype(np.int32), first[1:].astype(np.int32)
+        links += sp.csr_array((np.ones(first.size - 1), chain), links.shape)
     position = np.empty(count, np.int64)
     order = breadth_first_order(links, far[-1], directed=False, return_predecessors=False)
     position[order] = np.arange(count)
@@ -87,50 +89,37 @@ def _search_order(ends: Integers, count: int) -> Integers:
 
 
 @jit
-def eliminate(M: Floats, kept: int, wide: bool) -> float:
+def eliminate(M: Floats, kept: int) -> float:
     """Remove all but the first nodes of a network in place; return the sum of log d_v.
 
     Entries of M below the diagonal are used, and those of the nodes kept are copied above it. A
     node without conductances is left alone. Of the two quotients c_vi / d_v and c_vj / d_v the
-    larger one is taken, which underflows only where it does not matter. With ``wide`` all products
-    are taken in this way; otherwise those of a panel of nodes are one product of matrices.
+    larger one is taken, which underflows only where it does not matter.
     """
-    size = M.shape[0]
-    by_panels = size > PANEL and not wide
-    shares = np.zeros((PANEL if by_panels else 1, size))
+    share = np.zeros(M.shape[0])
     log_sum = 0.0
-    high = size
-    while high > kept:
-        low = max(kept, high - PANEL) if by_panels else kept
-        for v in range(high - 1, low - 1, -1):
-            row, share = M[v], shares[(v - low) % shares.shape[0]]
-            degree = 0.0
-            for j in range(v):
-                degree += row[j]
-            if degree > 0.0:
-                log_sum += np.log(degree)
-            else:
-                degree = 1.0  # all shares are zero
-            for j in range(v):
-                share[j] = row[j] / degree
-            for i in range(low if by_panels else 0, v):
-                c, s = row[i], share[i]
-                for j in range(i):
-                    M[i, j] += s * row[j] if c > row[j] else share[j] * c
-        if by_panels:
-            left = np.ascontiguousarray(shares[: high - low, :low])
-            new = np.dot(left.T, np.ascontiguousarray(M[low:high, :low]))
-            for i in range(low):
-                for j in range(i):
-                    M[i, j] += new[i, j]
-        high = low
+    for v in range(M.shape[0] - 1, kept - 1, -1):
+        row = M[v]
+        degree = 0.0
+        for j in range(v):
+            degree += row[j]
+        if degree > 0.0:
+            log_sum += np.log(degree)
+        else:
+            degree = 1.0  # all shares are zero
+        for j in range(v):
+            share[j] = row[j] / degree
+        for i in range(v):
+            c, s = row[i], share[i]
+            for j in range(i):
+                M[i, j] += s * row[j] if c > row[j] else share[j] * c
     for i in range(kept):
         M[:i, i] = M[i, :i]
     return log_sum
 
 
 @jit
-def effective_conductances(M: Floats, ends: Integers, wide: bool) -> Floats:
+def effective_conductances(M: Floats, ends: Integers) -> Floats:
     """Return the effective conductances of some pairs of nodes, (2, pairs), in a network."""
     size = M.shape[0]
     result = np.empty(ends.shape[1])
@@ -143,6 +132,6 @@ def effective_conductances(M: Floats, ends: Integers, wide: bool) -> Floats:
         for i in range(size):
             for j in range(i):
                 reduced[i, j] = M[order[i], order[j]]
-        eliminate(reduced, 2, wide)
+        eliminate(reduced, 2)
         result[k] = reduced[1, 0]
     return result

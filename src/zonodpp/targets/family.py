@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.archives import check_sparse
-from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights
+from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights, check_finite
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import column_chunks, log_dets
@@ -103,9 +103,8 @@ class VolumeSampling(Target):
             if not given:  # the caller knows better what to say
                 raise
             raise _dependent_rows(error.rank, self.r, self.weights is not None, given) from None
-        except NonFiniteError as error:
-            place = error.place if given == "A" else error.place[::-1]
-            raise NonFiniteError(given, error.count, place) from None
+        except NonFiniteError:
+            check_finite(self.A if given == "A" else self.A.T, given)  # names the place in it
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -236,8 +235,7 @@ class VolumeSampling(Target):
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
         if header["sparse"]:
-            layout = {"csc": sp.csc_array, "csr": sp.csr_array}[header["sparse"]]
-            A = layout(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
+            A = sp.csc_array(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
             check_sparse(A)  # compiled code trusts the indices
         else:
             A = arrays["A"]

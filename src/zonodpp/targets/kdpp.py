@@ -175,8 +175,6 @@ class KDPP(SpectralTarget):
         The first item of a set has its marginal probability, and the others have theirs given that
         the first is in the draw.
         """
-        if not sets.shape[1]:
-            return np.ones(len(sets))
         result = np.asarray(self.vectors[sets[:, 0]] ** 2 @ self.chances)
         for item in np.unique(sets[:, 0]) if sets.shape[1] > 1 else ():
             chosen = sets[:, 0] == item

@@ -15,13 +15,7 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.dense import unit_blocks
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.conditioning import (
-    NOISE,
-    Condition,
-    ImpossibleError,
-    condition_kernel,
-    never_together,
-)
+from zonodpp.targets.conditioning import NOISE, Condition, condition_kernel, never_together
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
@@ -162,8 +156,6 @@ class SpectralTarget(Target):
         if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
             raise never_together(condition.include, "their features are linearly dependent")
         sure, phi = condition_kernel(self.sure, self.phi, condition)
-        if not sure.shape[1] and not phi.any():
-            raise ImpossibleError("no item is left to draw; exclude fewer items")
         return self._with(spectrum.of_features(phi).joined(sure))
 
     def objective(self, k: int | None, ridge: float) -> Objective:

@@ -170,8 +170,8 @@ class Target(LabelledItems):
         """
         self._need_power_two("inclusion(S)")
         sets = self.items(S)
-        if sets.shape[-1] > self.sizes[-1]:
-            return np.zeros(sets.shape[:-1])[()]
+        if not 0 < sets.shape[-1] <= self.sizes[-1]:  # no items are in every draw, too many in none
+            return np.full(sets.shape[:-1], float(sets.shape[-1] == 0))[()]
         if sets.shape[-1] == 1 and sets.size > FEW_SETS and self.exact_draws != "passes":
             return self.marginals()[sets[..., 0]]
         return np.clip(self._of_each(self._inclusions, sets), 0.0, 1.0)
