@@ -54,8 +54,9 @@ def blocks_of(graph: Graph) -> Blocks:
 def _link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, Indices, Indices]:
     """List the edges at each node: pointers, neighbours, edges; no loops."""
     edge = np.flatnonzero(tail != head).astype(np.int32)
-    ends = np.array([tail[edge], head[edge]], np.int32)
-    links = sp.coo_array((np.tile(edge, 2), np.hstack([ends, ends[::-1]])), shape=(nodes, nodes))
+    ends = np.column_stack([tail[edge], head[edge]]).astype(np.int32)
+    places = ends.ravel(), ends[:, ::-1].ravel()
+    links = sp.coo_array((np.repeat(edge, 2), places), shape=(nodes, nodes))
     links.has_canonical_format = True  # so that parallel edges are not added up
     found = links.tocsr()
     return found.indptr, found.indices, found.data

@@ -99,12 +99,14 @@ class VolumeSampling(Target):
         """Raise an error unless A has full rank; ``given`` is what the caller was given for A."""
         try:
             _ = self.coordinates
+            return
         except RankError as error:
             if not given:  # the caller knows better what to say
                 raise
             raise _dependent_rows(error.rank, self.r, self.weights is not None, given) from None
         except NonFiniteError:
-            check_finite(self.A if given == "A" else self.A.T, given)  # names the place in it
+            pass
+        check_finite(self.A if given == "A" else self.A.T, given)  # names the place in it
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
