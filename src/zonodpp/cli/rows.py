@@ -42,18 +42,13 @@ def pick_rows(options: RowsOptions) -> Result:
     facts = {"items": len(table), "indices": indices, **report}
     facts |= {"seed": options.seed} if random else {}
     facts["rows"] = json.loads(picked.to_json(orient="records"))
-    text = _text(shown, labels, report, len(table))
-    writers = {".parquet": picked.to_parquet}
-    return Result(text, facts, (names, shown.to_numpy().tolist()), writers, random)
-
-
-def _text(shown: Any, labels: str | None, report: dict[str, Any], n: int) -> str:
-    """Return the rows as a table, and below it what was made of the columns."""
-    shown = shown if labels is None else shown.set_index(labels)
-    first = f"{len(shown)} of {n:,} rows ({report['distinct_rows']:,} distinct)"
     width = max(map(len, report["columns"]))
     uses = [f"{column:<{width}}  {use}" for column, use in report["columns"].items()]
-    return "\n".join([first, shown.to_string(max_colwidth=_WIDEST), "", *uses])
+    first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
+    named = shown if labels is None else shown.set_index(labels)
+    text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", *uses])
+    writers = {".parquet": picked.to_parquet}
+    return Result(text, facts, (names, shown.to_numpy().tolist()), writers, random)
 
 
 def describe_columns(source: Source, options: Input) -> dict[str, object] | None:
