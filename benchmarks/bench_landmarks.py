@@ -50,9 +50,10 @@ def once(quick: bool) -> list[Row]:
         if X is None:
             rows.append(missing(f"{name}: error", "the data set"))
             continue
-        for factor in (1, 4):
+        factors, seeds = ((1, 4), SEEDS) if len(X) <= TESTED else ((1,), FEW_SEEDS)
+        for factor in factors:
             for m in SIZES:
-                rows += errors(name, X, factor, m, SEEDS if len(X) <= TESTED else FEW_SEEDS)
+                rows += errors(name, X, factor, m, seeds)
     return [*rows, *bounds(SIZES, SEEDS), *accuracy(), *memory(quick)]
 
 
