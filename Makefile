@@ -10,10 +10,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Tests of compiled code, and those among them that reach every kernel in little time.
-COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees dpp \
-  volume sampling checkpoint conditioning maximum rouge))
-KERNELS := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees dpp volume))
+# Tests of the kernels of samplers, with the shapes and numbers at which one may fail.
+COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees \
+  network dpp volume conditioning maximum))
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: demo test test-processors lint bench docs test-lowest wheel clean
@@ -40,7 +39,7 @@ test: lint
 # Other processors round differently, so chains take other paths there: no test may depend on one.
 test-processors: .venv/.dev
 	NUMBA_CPU_NAME=generic $(PYTEST) $(COMPILED)
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(KERNELS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(COMPILED)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

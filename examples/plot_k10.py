@@ -20,7 +20,7 @@ chains = {
     "zonotope, exact line": {"method": "zonotope"},
 }
 runs = {
-    name: sample(target, 5000, chains=40, track=[edges], rng=0, **options)
+    name: sample(target, 1000, chains=40, track=[edges], rng=0, **options)
     for name, options in chains.items()
 }
 plotting.error_against_steps(runs, edges)
