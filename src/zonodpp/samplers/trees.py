@@ -203,8 +203,9 @@ class TreeDraws:
     def _announce(self) -> None:
         """Say how long a tree takes that was not finished after `MANY_STEPS`."""
         if self.algorithm == "wilson":
-            steps = float(steps_by_block(self.walk.blocks, self.weights, self.walk.roots).sum())
-            cost = f"is expected to take {steps_in_words(steps)}"
+            blocks, roots = self.walk.blocks, self.walk.roots
+            steps = steps_by_block(blocks, self.weights, roots, MANY_STEPS)
+            cost = f"is expected to take {steps_in_words(float(steps.sum()))}"
         else:
             cost = "may take much longer; algorithm='wilson' takes fewer steps"
         warnings.warn(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._types import Floats, Integers
@@ -18,7 +17,6 @@ from zonodpp.targets.network import Network
 from zonodpp.targets.spanning_trees import LARGE_GRAPH
 from zonodpp.targets.target import Target
 
-SMALL_GRAPH = 500  # nodes up to which a dense inverse is not worth avoiding
 MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
 PACE = 1e8  # steps a second, about
 # r^3 log r over this is the time of an exact draw, in seconds, where weights that lie far apart
@@ -39,16 +37,16 @@ class WalkPlan(NamedTuple):
 def expected_steps(target: Target) -> float:
     """Mean number of steps of Wilson's walk for one tree: the sum of d_v R(v, root).
 
-    Exact for graphs of up to 500 nodes. Up to 6,000 nodes an upper bound, with shortest paths in
-    place of resistances, if that is below `steps_of_exact`; if not, exact but for blocks that
-    hardly count. NaN beyond 6,000 nodes, where no other method draws independently.
+    An upper bound, with shortest paths in place of resistances, if that is below
+    `steps_of_exact`; if not, exact but for blocks that hardly count. NaN beyond 6,000 nodes, where
+    no other method draws independently.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from zonodpp import ProjectionDPP
-    >>> round(expected_steps(ProjectionDPP.from_graph(nx.complete_graph(10))), 12)
-    16.2
+    >>> expected_steps(ProjectionDPP.from_graph(nx.complete_graph(10)))
+    81.0
     """
     return plan_walk(target).steps
 
@@ -96,27 +94,18 @@ def _make_plan(target: Target) -> WalkPlan:
     if target.weights is not None:
         weights = (target.weights / max(1.0, target.weights.max() / LARGEST))[blocks.edge]
     degree = np.add.reduceat(weights, blocks.indptr[:-1])
-    roots = _heaviest(degree, blocks.starts)
-    if target.graph.nodes > LARGE_GRAPH:
-        return WalkPlan(blocks, weights, roots, np.nan)
-    if target.graph.nodes > SMALL_GRAPH:
-        steps = steps_by_block(blocks, weights, roots, steps_of_exact(target.r))
-        return WalkPlan(blocks, weights, roots, float(steps.sum()))
-    steps = _steps_by_root(blocks, weights, degree, roots)
-    roots = _heaviest(-steps, blocks.starts)
-    return WalkPlan(blocks, weights, roots, float(steps[roots].sum()))
-
-
-def _heaviest(score: Floats, starts: Indices) -> Integers:
-    """Return the node of highest score in each block, the middle one of several."""
-    top = np.maximum.reduceat(score, starts[:-1])
-    ties = np.flatnonzero(score == np.repeat(top, np.diff(starts)))
-    bounds = np.searchsorted(ties, starts)
-    return np.asarray(ties[(bounds[:-1] + bounds[1:]) // 2])
+    heaviest = np.maximum.reduceat(degree, blocks.starts[:-1])
+    ties = np.flatnonzero(degree == np.repeat(heaviest, np.diff(blocks.starts)))
+    bounds = np.searchsorted(ties, blocks.starts)
+    roots = ties[(bounds[:-1] + bounds[1:]) // 2]  # the middle one of each block's
+    steps = np.nan
+    if target.graph.nodes <= LARGE_GRAPH:
+        steps = float(steps_by_block(blocks, weights, roots, steps_of_exact(target.r)).sum())
+    return WalkPlan(blocks, weights, roots, steps)
 
 
 def steps_by_block(
-    blocks: Blocks, weights: Floats, roots: Indices | Integers, enough: float = 0.0
+    blocks: Blocks, weights: Floats, roots: Indices | Integers, enough: float
 ) -> Floats:
     """Return the expected steps in each block, or bounds if their sum is at most ``enough``.
 
@@ -130,7 +119,7 @@ def steps_by_block(
     steps = np.add.reduceat(paths, blocks.starts[:-1])
     if steps.sum() <= enough:
         return steps
-    for b in np.flatnonzero(steps > max(enough, MANY_STEPS) / steps.size):
+    for b in np.flatnonzero(steps > enough / steps.size):
         first, last = blocks.starts[b], blocks.starts[b + 1]
         cells = slice(blocks.indptr[first], blocks.indptr[last])
         tail = np.repeat(np.arange(last - first), np.diff(blocks.indptr[first : last + 1]))
@@ -139,28 +128,3 @@ def steps_by_block(
         network = Network(last - first, tail[once], head[once], weights[cells][once])
         steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
     return steps
-
-
-def _steps_by_root(blocks: Blocks, weights: Floats, degree: Floats, roots: Integers) -> Floats:
-    """Return the expected steps in a node's block if that node were its root.
-
-    With S the Laplacian scaled to unit diagonal and the given roots left out, the sum of
-    d_v R(v, root) is the trace of S^{-1}. The scaling keeps S well conditioned unless the steps
-    themselves are many.
-    """
-    half = np.sqrt(degree)
-    scaled = weights / half[blocks.neighbour] / np.repeat(half, np.diff(blocks.indptr))
-    links = sp.csr_array((scaled, blocks.neighbour, blocks.indptr))
-    kept = np.delete(np.arange(degree.size), roots)
-    S = np.eye(kept.size) - links[kept][:, kept].toarray()
-    lower, singular = lapack.dpotrf(S, lower=1, clean=1)
-    if singular:
-        return np.full(degree.size, np.inf)
-    inverse, _ = lapack.dtrtri(lower, lower=1)
-    diagonal, row = np.zeros((2, degree.size))
-    diagonal[kept] = np.einsum("ij,ij->j", inverse, inverse)
-    row[kept] = inverse.T @ (inverse @ half[kept])
-    of = np.repeat(np.arange(roots.size), np.diff(blocks.starts))
-    trace = np.bincount(of, diagonal)[of]
-    steps = trace + (np.bincount(of, degree)[of] * diagonal / half - 2.0 * row) / half
-    return np.maximum(steps, trace / (degree.size + 1))  # no root beats the heaviest by more
