@@ -31,48 +31,44 @@ def alias_tables(weights: Floats, indptr: Integers) -> tuple[Floats, Integers]:
     Cell i leads to item i with probability ``share[i]``, and to ``other[i]`` otherwise.
     """
     share, other = np.empty(weights.size), np.arange(weights.size)
-    light, heavy = np.empty((2, weights.size), np.int64)
-    fill_tables(frozen(weights), frozen(indptr, np.int64), share, other, light, heavy)
+    waiting = np.empty(weights.size, np.int64)
+    fill_tables(frozen(weights), frozen(indptr, np.int64), share, other, waiting)
     return share, other
 
 
 @no_refcount
 def fill_tables(
-    weights: Floats,
-    indptr: Integers,
-    share: Floats,
-    other: Integers,
-    light: Integers,
-    heavy: Integers,
+    weights: Floats, indptr: Integers, share: Floats, other: Integers, waiting: Integers
 ) -> None:
-    """Fill the cells of items below the mean weight up from items above it (Walker, Vose)."""
+    """Fill the cells of items below the mean weight up from items above it (Walker, Vose).
+
+    ``waiting`` is scratch: light items are stacked up from its front, heavy ones from its end.
+    """
     for k in range(indptr.shape[0] - 1):
+        first, end = indptr[k], indptr[k + 1]
         total = 0.0
-        for i in range(indptr[k], indptr[k + 1]):
+        for i in range(first, end):
             total += weights[i]
-        unit = total / (indptr[k + 1] - indptr[k])
-        n_light = 0
-        n_heavy = 0
-        for i in range(indptr[k], indptr[k + 1]):
-            share[i] = weights[i] / unit
+        light, heavy = first, end  # the first free place, and the last one that is taken
+        for i in range(first, end):
+            share[i] = weights[i] / (total / (end - first))
             if share[i] < 1.0:
-                light[n_light] = i
-                n_light += 1
+                waiting[light] = i
+                light += 1
             else:
-                heavy[n_heavy] = i
-                n_heavy += 1
-        while n_light > 0 and n_heavy > 0:
-            n_light -= 1
-            poor = light[n_light]
-            rich = heavy[n_heavy - 1]
+                heavy -= 1
+                waiting[heavy] = i
+        while light > first and heavy < end:
+            light -= 1
+            poor, rich = waiting[light], waiting[heavy]
             other[poor] = rich
             share[rich] -= 1.0 - share[poor]
             if share[rich] < 1.0:
-                n_heavy -= 1
-                light[n_light] = rich
-                n_light += 1
+                heavy += 1
+                waiting[light] = rich
+                light += 1
         # What is left differs from 1 by rounding alone.
-        for i in range(n_light):
-            share[light[i]] = 1.0
-        for i in range(n_heavy):
-            share[heavy[i]] = 1.0
+        for i in range(first, light):
+            share[waiting[i]] = 1.0
+        for i in range(heavy, end):
+            share[waiting[i]] = 1.0
