@@ -23,20 +23,19 @@ from zonodpp.basis.columns import (
     tableau_column,
     tableau_row,
 )
+from zonodpp.basis.inverse import independent_items
 from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
-    BasisState,
-    ExchangeScratch,
+    ExchangeChain,
     enter,
     entering_weights,
-    exchange_scratch,
     pick,
     propose_entering,
 )
 from zonodpp.samplers.lines import HOME, WALKER, copy_tile
 from zonodpp.samplers.tilings import draw_costs, price_basis, set_bounds
 from zonodpp.tiles.frame import frame_of
-from zonodpp.tiles.long_step import long_ratio_test, order_scratch
+from zonodpp.tiles.long_step import long_ratio_test
 from zonodpp.tiles.pivots import (
     TileScratch,
     TileState,
@@ -51,7 +50,7 @@ from zonodpp.tiles.pivots import (
     tile_scratch,
     tile_stack,
 )
-from zonodpp.tiles.start import any_basis, bare_tile
+from zonodpp.tiles.start import bare_tile
 
 NUMBER = 8  # bytes
 
@@ -65,9 +64,8 @@ class Kernel(NamedTuple):
 
 @no_refcount
 def many_rows(columns: UnitColumns, weights: Floats, work: TileScratch, repeats: int) -> None:
-    rows, _, indptr, indices, data, _, _ = columns
     for _ in range(repeats):
-        tableau_row(rows, indptr, indices, data, weights, work.row, work.nonzero)
+        tableau_row(columns, weights, work.row, work.nonzero)
         weights[0] += 1e-300 * work.row[0]
 
 
@@ -99,7 +97,6 @@ def many_long_tests(
     lengths: Floats,
     slope: float,
     work: TileScratch,
-    order: Integers,
     repeats: int,
 ) -> int:
     """Find the entering item by long steps, past those that flip on the way."""
@@ -109,7 +106,7 @@ def many_long_tests(
         for j in range(row.shape[0]):
             row[j] = entries[j]
         find_ratios(row, tile.gap, tile.side, 1.0, 1e-9, ratio)
-        passed = long_ratio_test(row, ratio, work.bits, lengths, order, slope, 0.0)
+        passed = long_ratio_test(lengths, slope, 0.0, work)
     return passed
 
 
@@ -118,11 +115,10 @@ def many_pivots(
     columns: UnitColumns, tile: TileState, p: int, item: int, work: TileScratch, repeats: int
 ) -> None:
     """Let an item enter and leave again."""
-    _, dense, indptr, indices, data, _, _ = columns
     other = tile.basis[p]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        tableau_column(dense, indptr, indices, data, tile.T, entering, work.column)
+        tableau_column(columns, tile.T, entering, work.column)
         pivot(tile.T, tile.v, p, work.column, work.nonzero, work.weights)
 
 
@@ -157,52 +153,34 @@ def many_prices(
     repeats: int,
 ) -> None:
     """Draw a new tiling and compute its reduced costs."""
-    _, dense, indptr, indices, data, _, _ = columns
     for _ in range(repeats):
         draw_costs(rng.random(), c)
         price_basis(tile.basis, tile.T, c, weights)
-        set_bounds(dense, indptr, indices, data, weights, c, tile.basis, tile.gap, tile.side)
+        set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side)
 
 
 @no_refcount
-def many_exchanges(
-    columns: UnitColumns,
-    whole: bool,
-    basis: BasisState,
-    s: int,
-    item: int,
-    work: ExchangeScratch,
-    counts: Integers,
-    repeats: int,
-) -> None:
+def many_exchanges(chain: ExchangeChain, s: int, item: int, repeats: int) -> None:
     """Let an item take a place of the tableau and give it back."""
-    other = basis.inside[s]
+    other = chain.basis.inside[s]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        basis.age[0] = 0  # no pivot counts as too small
-        enter(columns, whole, basis, s, entering, work, counts)
+        chain.basis.age[0] = 0  # no pivot counts as too small
+        enter(chain, s, entering)
 
 
 @no_refcount
-def many_entering(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    alias: Floats,
-    whole: bool,
-    basis: BasisState,
-    work: ExchangeScratch,
-    repeats: int,
-) -> int:
+def many_entering(rng: np.random.Generator, chain: ExchangeChain, repeats: int) -> int:
     """Draw the item that takes the place of another."""
     total = 0
     for k in range(repeats):
-        s = k % basis.inside.shape[0]
+        s = k % chain.basis.inside.shape[0]
         t = -1
-        if alias.shape[0] > 0:
-            t = propose_entering(rng, 2.0, columns, alias, basis.place, basis.tableau, s)
+        if chain.alias.shape[0] > 0:
+            t = propose_entering(rng, chain, s)
         if t < 0:
-            entering_weights(2.0, columns, whole, basis, s, work)
-            t = pick(rng.random(), work.weights, work.sums)
+            entering_weights(chain, s)
+            t = pick(rng.random(), chain.scratch.weights, chain.scratch.sums)
         total += t
     return total
 
@@ -244,7 +222,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     scale = None if target.weights is None else np.sqrt(target.weights)
     unit = frame_of(target.A, scale).columns
     r, n = target.r, target.n
-    tile, work = bare_tile(unit, any_basis(unit)), tile_scratch(r, n)
+    tile, work = bare_tile(unit, independent_items(unit, np.arange(n))), tile_scratch(r, n)
     weights = rng.standard_normal(r)
     sparse = unit.dense.shape[0] == 0
     outside = np.setdiff1d(np.arange(n), tile.basis)
@@ -277,9 +255,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
         ),
         "ratio test": Kernel(partial(many_ratio_tests, single, entries, room), test),
         "long-step ratio test": Kernel(
-            partial(
-                many_long_tests, other, entries, np.ones(n), slope, other_room, order_scratch(n)
-            ),
+            partial(many_long_tests, other, entries, np.ones(n), slope, other_room),
             Count(4 * n, NUMBER * 6 * n, NUMBER * 3 * n, n, NUMBER * 6 * n),
         ),
         "column and pivot": Kernel(
@@ -310,10 +286,11 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
 def exchange_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of a heat-bath step."""
     sampler = Exchange().prepare(target)
-    state = sampler.start(np.random.default_rng(SEED), None)
-    basis = BasisState(*(state[name] for name in BasisState._fields))
-    work = exchange_scratch(target.r, sampler.columns.lengths.size)
-    work.ordered[:] = np.sort(basis.inside)
+    nothing = np.empty((0, target.r), np.int32), np.empty((0, 0)), 1
+    moving, still = (
+        sampler.chain(sampler.start(np.random.default_rng(SEED), None), *nothing) for _ in range(2)
+    )
+    basis = moving.basis
     r, width = basis.tableau.shape
     kept = sampler.whole
     D = basis_matrix(sampler.columns, np.arange(target.n))
@@ -328,22 +305,10 @@ def exchange_kernels(target: Any) -> dict[str, Kernel]:
     else:  # about r proposals, a dot product each
         draw = Count(2.0 * r * r, NUMBER * 2 * r * r, 0.0, 0.0, NUMBER * r * target.n)
     rng = np.random.default_rng(SEED)
-    room = exchange_scratch(target.r, sampler.columns.lengths.size)
-    shared = (sampler.columns, sampler.alias, kept)
-    still = BasisState(*(array.copy() for array in basis))
     return {
-        "entering item": Kernel(partial(many_entering, rng, *shared, still, room), draw),
+        "entering item": Kernel(partial(many_entering, rng, still), draw),
         "tableau pivot": Kernel(
-            partial(
-                many_exchanges,
-                sampler.columns,
-                kept,
-                basis,
-                int(s),
-                int(basis.outside[k]),
-                work,
-                np.zeros(len(sampler.counters), np.int64),
-            ),
+            partial(many_exchanges, moving, int(s), int(basis.outside[k])),
             column + Count(2 * size, NUMBER * size, NUMBER * size, 0.0, NUMBER * r * width),
         ),
     }

@@ -14,7 +14,7 @@ from zonodpp.basis.columns import basis_matrix, tableau_entry
 from zonodpp.linalg.columns import refreeze
 from zonodpp.samplers import exchange, exchange_walk
 from zonodpp.samplers.exchange import RULES
-from zonodpp.samplers.exchange_walk import BARKER, COUNTERS, BasisState, exchange_scratch
+from zonodpp.samplers.exchange_walk import BARKER, COUNTERS
 
 THIN = {"heat-bath": 40, "metropolis": 300, "barker": 600}
 NAMED = {
@@ -38,7 +38,7 @@ def run(sampler, draws, thin, seed=0):
     """Draw from a prepared sampler, for those that the public call does not make."""
     rng = np.random.default_rng(seed)
     state = sampler.start(rng, None)
-    subsets = np.empty((draws, sampler.r), np.int32)
+    subsets = np.empty((draws, sampler.width), np.int32)
     sampler.advance(state, rng, subsets, np.empty((draws, sampler.tracker.size)), thin)
     return subsets
 
@@ -46,9 +46,8 @@ def run(sampler, draws, thin, seed=0):
 @numba.njit
 def acceptance(rule, power, columns, basis, s, t):
     """The probability to accept item t in place s, by the compiled parts of the walk."""
-    _, dense, indptr, indices, data, lengths, _ = columns
-    volume = abs(tableau_entry(dense, indptr, indices, data, basis.tableau[s], t))
-    ratio = volume * lengths[t] / lengths[basis.inside[s]]
+    volume = abs(tableau_entry(columns, basis.tableau[s], t))
+    ratio = volume * columns.lengths[t] / columns.lengths[basis.inside[s]]
     return exchange_walk.acceptance(rule, exchange_walk.raised(ratio, power))
 
 
@@ -58,18 +57,16 @@ def transition_matrix(target, rule):
     bases, law = bases[law > 0], law[law > 0]
     index = {tuple(basis): k for k, basis in enumerate(bases.tolist())}
     sampler = Exchange(rule).prepare(target)
-    scratch = exchange_scratch(target.r, sampler.columns.lengths.size)
     P = np.zeros((len(bases), len(bases)))
     for k, start in enumerate(bases):
         state = sampler.start(None, start)
-        basis = BasisState(*(state[name] for name in BasisState._fields))
+        chain = sampler.chain(state, np.empty((0, target.r), np.int32), np.empty((0, 0)), 1)
+        basis, weights = chain.basis, chain.scratch.weights
         for s, leaving in enumerate(basis.inside):
             moves = np.zeros(target.n)
             if rule == "heat-bath":
-                exchange_walk.entering_weights(
-                    target.power, sampler.columns, sampler.whole, basis, s, scratch
-                )
-                moves[:] = scratch.weights[: target.n] / scratch.weights.sum()
+                exchange_walk.entering_weights(chain, s)
+                moves[:] = weights[: target.n] / weights.sum()
             else:
                 code = RULES.index(rule)
                 for t in basis.outside:

@@ -116,19 +116,23 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
     def define_pipelines(self) -> Any:
         state = self.state
-        state.flags.noalias = not any(
-            isinstance(kind, numba.types.BaseTuple) for kind in state.args
-        )
+        state.flags.noalias = not any(_may_overlap(kind) for kind in state.args)
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
+
+
+def _may_overlap(kind: Any) -> bool:
+    """Tell whether a type is that of a tuple with arrays that can be written."""
+    arrays = kind.types if isinstance(kind, numba.types.BaseTuple) else ()
+    return any(getattr(array, "mutable", False) for array in arrays)
 
 
 def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a part of kernels that takes a few plain arrays; LLVM inlines its code.
 
     Numba types and lowers it once, however many calls there are. Python cannot call it. An array
-    that it writes must not overlap another one that it is given, unless arguments are tuples: so
-    LLVM vectorises loops without checks of that, which would be half of all code.
+    that it writes must not overlap another one that it is given, unless both are in tuples that can
+    be written: so LLVM vectorises loops without checks of that, which would be half of all code.
     """
     return _compile(
         function,

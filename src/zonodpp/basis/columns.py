@@ -18,8 +18,11 @@ from zonodpp.linalg.dense import largest_entries, to_dense
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps
+# Coordinates of a point may stray this far from their bounds, in units of the longest column.
+FEASIBLE = 1e-11
 # Reading one non-zero of a sparse matrix takes as long as this many entries of a vectorised row.
 SPARSE_COST = 10
+NONE = -(2**20)  # the exponent of zero: below all others
 
 
 class UnitColumns(NamedTuple):
@@ -38,12 +41,29 @@ class UnitColumns(NamedTuple):
     data: Floats
     lengths: Floats  # (n,)
     blur: Floats  # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have
+    tolerance: float  # by which coordinates in a basis may lie beyond their bounds
 
 
-def unit_columns(A: Matrix, scale: Floats | None = None) -> UnitColumns:
-    """Split the columns s_j a_j into unit vectors and lengths; zero columns stay zero."""
-    unit, lengths = unit_vectors(A)
-    return keep_columns(unit, lengths if scale is None else lengths * scale)
+def even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
+    """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
+
+    Exponents are added up before anything is multiplied, so that no product overflows.
+    """
+    mantissas, exponents = np.frexp(scale)
+    if not sp.issparse(A):
+        products = A * mantissas
+        sizes = np.frexp(products)[1] + exponents
+        heights = np.where(products == 0, NONE, sizes).max(axis=1)
+        return np.ldexp(products, exponents - heights[:, None]), heights
+    X = sp.csc_array(A, copy=True)
+    counts = np.diff(X.indptr)
+    exponents = np.repeat(exponents, counts)
+    X.data = X.data * np.repeat(mantissas, counts)
+    sizes = np.where(X.data == 0, NONE, np.frexp(X.data)[1] + exponents)
+    heights = np.full(A.shape[0], NONE)
+    np.maximum.at(heights, X.indices, sizes)
+    X.data = np.ldexp(X.data, exponents - heights[X.indices])
+    return X, heights
 
 
 def unit_vectors(A: Matrix) -> tuple[Matrix, Floats]:
@@ -102,6 +122,7 @@ def keep_columns(
         data=frozen(data),
         lengths=frozen(np.pad(lengths, (0, padded - n))),
         blur=frozen(blur),
+        tolerance=FEASIBLE * float(lengths.max()),
     )
 
 
@@ -124,28 +145,17 @@ def basis_matrix(columns: UnitColumns, basis: Integers) -> Floats:
     """Return the vectors e_j of a basis as an (r, r) array."""
     if columns.dense.shape[0]:
         return columns.dense[basis].T
-    matrix = np.zeros((columns.rows.shape[0], len(basis)))
-    for place, item in enumerate(basis):
-        entries = slice(columns.indptr[item], columns.indptr[item + 1])
-        matrix[columns.indices[entries], place] = columns.data[entries]
-    return matrix
+    return to_dense(matrix_of(columns)[:, basis])
 
 
 @forceinline
-def tableau_row(
-    rows: Floats,
-    indptr: Integers,
-    indices: Integers,
-    data: Floats,
-    weights: Floats,
-    row: Floats,
-    nonzero: Integers,
-) -> None:
+def tableau_row(columns: UnitColumns, weights: Floats, row: Floats, nonzero: Integers) -> None:
     """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
 
     ``nonzero`` is scratch. A row of T for a graph is mostly zero, so the rows to add are listed
     first, without branches that a processor could not predict.
     """
+    rows, indptr, indices, data = columns.rows, columns.indptr, columns.indices, columns.data
     r, n = weights.shape[0], row.shape[0]
     for j in range(n):
         row[j] = 0.0
@@ -172,13 +182,12 @@ def tableau_row(
 
 
 @forceinline
-def tableau_entry(
-    dense: Floats, indptr: Integers, indices: Integers, data: Floats, weights: Floats, item: int
-) -> float:
+def tableau_entry(columns: UnitColumns, weights: Floats, item: int) -> float:
     """Return weights . e_item. By T_p . e_item |det E_B| changes when the item takes place p."""
+    dense, indices, data = columns.dense, columns.indices, columns.data
     total = 0.0
     if dense.shape[0] == 0:
-        for k in range(indptr[item], indptr[item + 1]):
+        for k in range(columns.indptr[item], columns.indptr[item + 1]):
             total += weights[indices[k]] * data[k]
     else:
         for i in range(weights.shape[0]):
@@ -187,16 +196,9 @@ def tableau_entry(
 
 
 @forceinline
-def tableau_column(
-    dense: Floats,
-    indptr: Integers,
-    indices: Integers,
-    data: Floats,
-    T: Floats,
-    item: int,
-    column: Floats,
-) -> None:
+def tableau_column(columns: UnitColumns, T: Floats, item: int, column: Floats) -> None:
     """Set column = T e_item."""
+    dense, data = columns.dense, columns.data
     r = column.shape[0]
     if dense.shape[0] > 0:
         for p in range(r):
@@ -207,7 +209,8 @@ def tableau_column(
         return
     for p in range(r):
         column[p] = 0.0
-    for k in range(indptr[item], indptr[item + 1]):  # a loop over few entries is best outside
-        i = indices[k]
+    # A loop over few entries is best outside.
+    for k in range(columns.indptr[item], columns.indptr[item + 1]):
+        i = columns.indices[k]
         for p in range(r):
             column[p] += T[p, i] * data[k]

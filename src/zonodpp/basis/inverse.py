@@ -1,4 +1,4 @@
-"""The inverse T of a basis: updated when one item replaces another, and computed anew."""
+"""A first basis, and the inverse T of a basis: updated when an item enters, or computed anew."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._jit import forceinline
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix
 
 DRIFT = 1e-9  # an error of T, relative to its largest entry, that is counted as drift
 LARGEST_ENTRY = 1e14  # of T, for columns of about unit size: beyond it the basis counts as singular
-SMALL_PIVOT, SINGULAR_PIVOT = 1e-8, 1e-12  # of elimination, likewise
+SMALL_PIVOT, SINGULAR_PIVOT = 1e-3, 1e-12  # of elimination, likewise
+LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 
 
 def inverse_of(columns: UnitColumns, basis: Integers) -> Floats:
@@ -37,6 +39,11 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
     count = 2 * r
     while True:
         head = order[:count]
+        if r * head.size > LARGEST_MATRIX:
+            raise ValueError(
+                f"a first basis takes a dense matrix of {r:,} x {head.size:,}, which is too large; "
+                "use method='trees' for a graph, or method='exact'"
+            )
         picked, _, U = scipy.linalg.lu(basis_matrix(columns, head).T, p_indices=True)
         pivots = np.abs(np.diagonal(U))
         enough = SMALL_PIVOT if count < order.size else SINGULAR_PIVOT
@@ -45,6 +52,33 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
         if count >= order.size:
             raise ArithmeticError("A is too close to singular to find a basis; pass one as init")
         count *= 4
+
+
+def random_basis(columns: UnitColumns, rng: np.random.Generator) -> Integers:
+    """Return independent items among the first of a random order.
+
+    The order is that of draws without replacement, in proportion to squared lengths.
+    """
+    usable = np.flatnonzero(columns.lengths)
+    keys = 2.0 * np.log(columns.lengths[usable]) + rng.gumbel(size=usable.size)
+    return independent_items(columns, usable[np.argsort(-keys)])
+
+
+def given_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
+    """Check that init holds r of the first n items, with independent columns."""
+    hint = "pass a basis, such as a row of earlier subsets, or leave init out"
+    r, given = columns.rows.shape[0], as_items(init, n, "init")
+    if given.shape != (r,):
+        raise ValueError(f"init must hold r = {r} items, got shape {given.shape}; {hint}")
+    never = given[columns.lengths[given] == 0].tolist()
+    if never:
+        raise ValueError(f"init holds items {never}, whose weight or column is zero; {hint}")
+    rank = np.linalg.matrix_rank(basis_matrix(columns, given), tol=SINGULAR_PIVOT)
+    if rank < r:
+        raise ValueError(
+            f"init = {given.tolist()} is not a basis: its {r} columns have rank {rank}; {hint}"
+        )
+    return given
 
 
 def has_drifted(former: Floats, exact: Floats) -> bool:
@@ -74,15 +108,6 @@ def replace_item(T: Floats, p: int, column: Floats, nonzero: Integers, row: Floa
         k = nonzero[q]
         for i in range(width):
             T[k, i] -= column[k] * row[i]
-
-
-@forceinline
-def share_of(column: Floats, p: int) -> float:
-    """Return the share that entry p has in the squared length of the column."""
-    total = 0.0
-    for k in range(column.shape[0]):
-        total += column[k] * column[k]
-    return column[p] * column[p] / total if total > 0.0 else 0.0
 
 
 @forceinline

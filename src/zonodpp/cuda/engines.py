@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Subsets
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import UnitColumns, matrix_of
+from zonodpp.basis.inverse import given_basis
 from zonodpp.cuda import exact, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
 from zonodpp.cuda.entering import BlockShape, blocks_for
@@ -29,7 +30,6 @@ from zonodpp.samplers.exchange import RULES, ExchangeWalk
 from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
-from zonodpp.tiles.start import checked_basis
 
 RESERVED = 1024  # bytes of shared memory that every block takes for itself
 
@@ -191,7 +191,7 @@ class ExchangeEngine(_BasesEngine):
 
     def __init__(self, sampler: ExchangeWalk) -> None:
         columns = sampler.columns
-        masses = columns.lengths[: sampler.n] ** sampler.power
+        masses = columns.lengths[: sampler.tracker.n] ** sampler.power
         super().__init__(sampler, columns, masses)
         self.masses = to_device(masses)
         self.lay_out()
@@ -218,7 +218,7 @@ class ExchangeEngine(_BasesEngine):
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start in the given bases, or in random ones; the first step computes the inverses."""
         for basis in [] if init is None else np.unique(np.atleast_2d(init), axis=0):
-            self.sampler._given_basis(basis)
+            given_basis(basis, self.sampler.columns, self.n)
         return {
             "bases": self.start_bases(keys, init),
             "inverses": np.zeros((len(keys), self.width * padded_length(self.width))),
@@ -297,7 +297,7 @@ class ZonotopeEngine(_BasesEngine):
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start at a uniform point of the tile of the given bases, or of random ones."""
         for basis in [] if init is None else np.unique(np.atleast_2d(init), axis=0):
-            checked_basis(basis, self.sampler.columns, self.tracker.n)
+            given_basis(basis, self.sampler.columns, self.n)
         chains, r = len(keys), self.width
         return {
             "bases": self.start_bases(keys, init),

@@ -25,14 +25,8 @@ from zonodpp.cuda.inverses import (
     write_sorted,
 )
 from zonodpp.cuda.warps import block_barrier, group_functions
-from zonodpp.samplers.exchange_walk import (
-    ACCEPTED,
-    DRIFTS,
-    HEAT_BATH,
-    REFACTORISATIONS,
-    STEPS,
-    TINY_PIVOTS,
-)
+from zonodpp.samplers.chains import ACCEPTED, DRIFTS, REFACTORISATIONS, STEPS
+from zonodpp.samplers.exchange_walk import HEAT_BATH, TINY_PIVOTS
 
 REFRESH = 50  # steps for each item of a basis after which T is computed anew
 

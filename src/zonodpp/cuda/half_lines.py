@@ -15,6 +15,7 @@ from zonodpp.cuda.rows import ItemShares
 from zonodpp.cuda.tiles import INFINITE, REFRESH, tile_functions
 from zonodpp.cuda.warps import group_functions
 from zonodpp.samplers import lines, walk_line
+from zonodpp.samplers.chains import DRIFTS, REFACTORISATIONS
 from zonodpp.samplers.lines import HUGE, ROOT
 from zonodpp.samplers.walk_line import (
     AHEAD,
@@ -294,5 +295,5 @@ def half_walk(  # noqa: C901 - of all together
 def count_renewal(counts: Integers, chain: ChainMemory, drifted: bool) -> None:
     """Count that T was computed anew, and whether it had drifted."""
     if chain.exists and chain.lane == 0:
-        counts[chain.number, lines.REFACTORISATIONS] += 1
-        counts[chain.number, lines.DRIFTS] += 1 if drifted else 0
+        counts[chain.number, REFACTORISATIONS] += 1
+        counts[chain.number, DRIFTS] += 1 if drifted else 0

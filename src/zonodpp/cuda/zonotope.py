@@ -44,6 +44,7 @@ from zonodpp.cuda.step_starts import step_beginnings
 from zonodpp.cuda.tiles import REFRESH, tile_size
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers import lines
+from zonodpp.samplers.chains import ACCEPTED, STEPS
 from zonodpp.samplers.walk_line import (
     FIRST_AHEAD,
     FIRST_BACK,
@@ -255,8 +256,8 @@ def zonotope_kernel(
                 age = REFRESH if marks[LOST] != 0 else age
                 wait()
                 if chain.exists and lane == 0:
-                    records.counts[number, lines.STEPS] += 1
-                    records.counts[number, lines.ACCEPTED] += 1 if accepted else 0
+                    records.counts[number, STEPS] += 1
+                    records.counts[number, ACCEPTED] += 1 if accepted else 0
                     records.counts[number, lines.MOVED] += 1 if moved else 0
                     records.counts[number, lines.TILES] += tiles
                     records.counts[number, lines.LOST_TILES] += marks[LOST]

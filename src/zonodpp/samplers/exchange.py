@@ -21,7 +21,7 @@ change.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -31,27 +31,21 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
-from zonodpp.basis.columns import (
-    UnitColumns,
-    basis_matrix,
-    keep_columns,
-    matrix_of,
-    unit_vectors,
-)
-from zonodpp.basis.inverse import has_drifted, independent_items, inverse_of
+from zonodpp.basis.columns import even_rows, keep_columns, matrix_of, unit_vectors
+from zonodpp.basis.inverse import inverse_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
-from zonodpp.linalg.dense import column_chunks, largest_entries
-from zonodpp.samplers import Sampler, Sets, State, remembered_start
+from zonodpp.linalg.dense import column_chunks
+from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers.chains import ChainOnBases, renew
 from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.exchange_walk import (
+    BLOCK,
     COUNTERS,
-    DRIFTS,
-    REFACTORISATIONS,
-    ZERO,
     BasisState,
+    ExchangeChain,
+    ExchangeScratch,
     aligned,
-    exchange_scratch,
     walk,
 )
 from zonodpp.samplers.tracking import SetTracker
@@ -123,106 +117,76 @@ class Exchange:
         r, n, p = target.r, target.n, target.power
         scale, _ = column_factors(target.weights, p)
         sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
-        D, factors = _sparse_directions(target.A, scale) if sparse else _white_directions(target)
+        if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
+            D, factors = unit_vectors(even_rows(target.A, np.ones(n))[0])
+        else:
+            D, factors, scale = *_white_directions(target), target.coordinates.scale
+        factors = factors if scale is None else factors * scale
         factors = factors / factors.max()
         whole = self.rule == "heat-bath" and _is_small(target, sparse)
         proposes = self.rule == "heat-bath" and not whole and not sparse
         return ExchangeWalk(
+            columns=keep_columns(D, factors, by_rows=False, multiple=WIDTH),
+            tracker=SetTracker.of(None, n),
             rule=self.rule,
             power=p,
-            n=n,
-            r=r,
-            columns=keep_columns(D, factors, by_rows=False, multiple=WIDTH),
             alias=frozen(alias_table(factors**p) if proposes else np.empty((0, 2))),
             whole=whole,
             oldest=max(OLDEST // r, OLDEST_PER_ITEM * r),
-            tracker=SetTracker.of(None, n),
         )
 
 
 @dataclass(frozen=True)
-class ExchangeWalk:
-    """A prepared exchange walk."""
+class ExchangeWalk(ChainOnBases):
+    """A prepared exchange walk; `ExchangeChain` says what its parts are."""
 
     rule: str
     power: float
-    n: int
-    r: int
-    columns: UnitColumns
-    alias: Floats  # (n, 2) the table from which items are proposed, or (0, 2)
-    whole: bool  # whether the tableau is all of T D, not T alone
-    oldest: int  # updates after which the tableau is computed anew
-    tracker: SetTracker
-    starts: dict[int, State] = field(default_factory=dict)  # those that were made so far
+    alias: Floats
+    whole: bool
+    oldest: int
     counters: tuple[str, ...] = COUNTERS
-    independent: bool = False
-
-    @property
-    def width(self) -> int:
-        """The number of items of every draw."""
-        return self.r
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
-        if init is None:
-            state = remembered_start(
-                self.starts, rng, lambda own: self._at(self._initial_basis(own))
-            )
-        else:
-            state = self._at(self._given_basis(init))
+        state = super().start(rng, init)
         tableau = aligned(state["tableau"].shape)
         tableau[:] = state["tableau"]
         return {**state, "tableau": tableau}
 
-    def _at(self, inside: Integers) -> State:
+    def _at(self, basis: Integers, rng: np.random.Generator) -> State:
         """Return the state of a chain at a basis."""
-        outside = np.setdiff1d(np.arange(self.n), inside)
-        place = np.empty(self.n, np.int64)
-        place[inside] = np.arange(self.r)
-        place[outside] = -1 - np.arange(self.n - self.r)
-        basis = BasisState(inside, outside, place, self._tableau(inside), np.zeros(1, np.int64))
-        return {**basis._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
+        r, n = self.width, self.tracker.n
+        outside = np.setdiff1d(np.arange(n), basis)
+        place = np.empty(n, np.int64)
+        place[basis] = np.arange(r)
+        place[outside] = -1 - np.arange(n - r)
+        state = BasisState(basis, outside, place, self._tableau(basis), np.zeros(1, np.int64))
+        return {**state._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
+
+    def chain(self, state: State, subsets: Subsets, tracked: Floats, thin: int) -> ExchangeChain:
+        """Return what compiled steps work on."""
+        basis = BasisState(*(state[name] for name in BasisState._fields))
+        (r, n), empty = (self.width, self.columns.lengths.size), np.empty
+        scratch = ExchangeScratch(
+            *(empty(n), empty(n), empty(n // BLOCK), empty(r), empty(r, np.int64)),
+            ordered=np.sort(basis.inside).astype(np.int32),
+            others=np.full(r + 1, -1, np.int32),
+        )
+        return ExchangeChain(
+            *(RULES.index(self.rule), self.power, self.columns, self.alias, self.whole),
+            *(self.oldest, basis, scratch, self.tracker.starts, self.tracker.items),
+            *(subsets, tracked, thin, np.array([0, 0, 0, -1]), state["counts"]),
+        )
 
     def advance(
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
-        basis = BasisState(*(state[name] for name in BasisState._fields))
-        scratch = exchange_scratch(self.r, self.columns.lengths.size)
-        scratch.ordered[:] = np.sort(basis.inside)
-        progress = np.array([0, 0, 0, -1])
-        while not walk(
-            rng,
-            RULES.index(self.rule),
-            self.power,
-            self.columns,
-            self.alias,
-            self.whole,
-            self.oldest,
-            basis,
-            scratch,
-            self.tracker.starts,
-            self.tracker.items,
-            subsets,
-            tracked,
-            thin,
-            progress,
-            state["counts"],
-        ):
-            self._renew(state)
-
-    def _renew(self, state: State) -> None:
-        """Compute the tableau anew from the basis, and count whether it had drifted."""
-        counts = state["counts"]
-        counts[REFACTORISATIONS] += 1
-        state["age"][0] = 0
-        try:
-            tableau = self._tableau(state["inside"])
-        except ArithmeticError:
-            counts[DRIFTS] += 1
-            return
-        counts[DRIFTS] += has_drifted(state["tableau"], tableau)
-        state["tableau"][:] = tableau
+        chain = self.chain(state, subsets, tracked, thin)
+        inside, _, _, tableau, age = chain.basis
+        while not walk(rng, chain):
+            renew(tableau, age, chain.counts, lambda: self._tableau(inside))
 
     def _tableau(self, inside: Integers) -> Floats:
         """Return T, or all of T D, whose columns of the basis are unit vectors."""
@@ -230,42 +194,17 @@ class ExchangeWalk:
         if not self.whole:
             return T
         tableau: Floats = T @ matrix_of(self.columns)
-        tableau[:, inside] = np.eye(self.r)
+        tableau[:, inside] = np.eye(len(T))
         return tableau
 
     def check(self, state: State) -> None:
         """Check that the basis and the places of all items agree."""
-        inside = as_items(state["inside"], self.n, "the basis")
-        outside = as_items(state["outside"], self.n, "the other items")
-        place = state["place"]
-        fits = np.array_equal(place[inside], np.arange(self.r))
-        if not (fits and np.array_equal(place[outside], -1 - np.arange(self.n - self.r))):
+        n, place = self.tracker.n, state["place"]
+        inside = as_items(state["inside"], n, "the basis")
+        outside = as_items(state["outside"], n, "the other items")
+        fits = np.array_equal(place[inside], np.arange(inside.size))
+        if not (fits and np.array_equal(place[outside], -1 - np.arange(outside.size))):
             raise ValueError("the places of the items do not agree with the basis")
-
-    def _given_basis(self, init: ArrayLike) -> Integers:
-        """Check that init holds r items of positive weight with independent columns."""
-        hint = "pass a basis, such as a row of earlier subsets, or leave init out"
-        given = as_items(init, self.n, "init")
-        if given.shape != (self.r,):
-            raise ValueError(f"init must hold r = {self.r} items, got shape {given.shape}; {hint}")
-        never = given[self.columns.lengths[given] == 0].tolist()
-        if never:
-            raise ValueError(f"init holds items {never}, whose weight or column is zero; {hint}")
-        rank = np.linalg.matrix_rank(basis_matrix(self.columns, given), tol=ZERO)
-        if rank < self.r:
-            raise ValueError(
-                f"init = {given.tolist()} is not a basis: its {self.r} columns have rank {rank}; "
-                + hint
-            )
-        return given
-
-    def _initial_basis(self, rng: np.random.Generator) -> Integers:
-        """Choose independent items among the first of a random order, heavy items first."""
-        factors = self.columns.lengths[: self.n]
-        usable = np.flatnonzero(factors)
-        keys = self.power * np.log(factors[usable]) + rng.gumbel(size=usable.size)
-        order = usable[np.argsort(-keys)]
-        return independent_items(self.columns, order)
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:
@@ -280,19 +219,8 @@ def _is_small(target: VolumeSampling, sparse: bool) -> bool:
 
 
 def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
-    """Return the whitened columns as unit vectors (zero if they are), and their factors."""
-    W, where = target.whitening.W, target.coordinates
-    D = np.empty((target.r, target.n), order="F")
-    lengths = np.empty(target.n)
-    for span, chunk in column_chunks(where.matrix, None):
-        D[:, span], lengths[span] = unit_vectors(W @ chunk)
-    return D, lengths if where.scale is None else lengths * where.scale
-
-
-def _sparse_directions(A: sp.sparray, scale: Floats | None) -> tuple[sp.csc_array, Floats]:
-    """Return columns with largest entry 1, rows being scaled alike; a graph's stay +-1."""
-    heights = np.frexp(largest_entries(A, axis=1))[1]
-    D = sp.csc_array(A, copy=True)
-    D.data = np.ldexp(D.data, -heights[D.indices])
-    D, widths = unit_vectors(D)
-    return D, widths if scale is None else widths * scale
+    """Return the whitened columns as unit vectors (zero if they are), and their lengths."""
+    D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
+    for span, chunk in column_chunks(target.coordinates.matrix, None):
+        D[:, span], lengths[span] = unit_vectors(target.whitening.W @ chunk)
+    return D, lengths

@@ -14,11 +14,12 @@ from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
-from zonodpp.basis.inverse import replace_item, row_length, share_of
+from zonodpp.basis.inverse import replace_item, row_length
+from zonodpp.samplers.chains import ACCEPTED, BASIS_COUNTERS, STEPS
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
-COUNTERS = ("steps", "accepted", "refactorisations", "drifts", "tiny pivots")
-STEPS, ACCEPTED, REFACTORISATIONS, DRIFTS, TINY_PIVOTS = range(5)
+COUNTERS = (*BASIS_COUNTERS, "tiny pivots")
+TINY_PIVOTS = len(BASIS_COUNTERS)
 ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 BLOCK = 4  # weights that are summed together; they lie n / 4 apart, so that sums are vectorised
@@ -50,25 +51,32 @@ class ExchangeScratch(NamedTuple):
     others: Subsets  # (r + 1,), -1 in front
 
 
+class ExchangeChain(NamedTuple):
+    """All that the steps of a chain read and write."""
+
+    rule: int
+    power: float
+    columns: UnitColumns
+    alias: Floats  # (n, 2) the table from which items are proposed, or (0, 2)
+    whole: bool  # whether the tableau is all of T E, not T alone
+    oldest: int  # updates after which the tableau is computed anew
+    basis: BasisState
+    scratch: ExchangeScratch
+    starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
+    items: Integers
+    subsets: Subsets
+    tracked: Floats
+    thin: int
+    progress: Integers  # (4,) the draw, the step, and an exchange that waits: its place and item
+    counts: Integers
+
+
 def aligned(shape: tuple[int, ...]) -> Floats:
     """Allocate an array that begins with a cache line: updates of T are faster by a third."""
     size = math.prod(shape)
     memory = np.empty(size + CACHE_LINE - 1)
     first = -memory.ctypes.data // memory.itemsize % CACHE_LINE
     return memory[first : first + size].reshape(shape)
-
-
-def exchange_scratch(r: int, n: int) -> ExchangeScratch:
-    """Allocate scratch for r items out of n."""
-    return ExchangeScratch(
-        row=np.empty(n),
-        weights=np.empty(n),
-        sums=np.empty(n // BLOCK),
-        column=np.empty(r),
-        nonzero=np.empty(r, np.int64),
-        ordered=np.empty(r, np.int32),
-        others=np.full(r + 1, -1, np.int32),
-    )
 
 
 @forceinline
@@ -91,17 +99,10 @@ def acceptance(rule: int, ratio: float) -> float:
 
 
 @inline_source
-def propose_exchange(
-    rng: np.random.Generator,
-    rule: int,
-    power: float,
-    columns: UnitColumns,
-    inside: Integers,
-    outside: Integers,
-    T: Floats,
-) -> tuple[int, int]:
+def propose_exchange(rng: np.random.Generator, chain: ExchangeChain) -> tuple[int, int]:
     """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
-    _, dense, indptr, indices, data, lengths, _ = columns
+    inside, outside, rule = chain.basis.inside, chain.basis.outside, chain.rule
+    lengths = chain.columns.lengths
     r, left = inside.shape[0], outside.shape[0]
     level = rng.random()
     if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
@@ -110,8 +111,8 @@ def propose_exchange(
         return 0, -1
     s = min(int(rng.random() * r), r - 1)
     t = outside[min(int(rng.random() * left), left - 1)]
-    volume = abs(tableau_entry(dense, indptr, indices, data, T[s], t))
-    ratio = raised(volume * lengths[t] / lengths[inside[s]], power)
+    volume = abs(tableau_entry(chain.columns, chain.basis.tableau[s], t))
+    ratio = raised(volume * lengths[t] / lengths[inside[s]], chain.power)
     return s, t if level < acceptance(rule, ratio) else -1
 
 
@@ -137,27 +138,21 @@ def raised_weights(
 
 
 @inline_source
-def entering_weights(
-    power: float,
-    columns: UnitColumns,
-    whole: bool,
-    basis: BasisState,
-    s: int,
-    scratch: ExchangeScratch,
-) -> None:
+def entering_weights(chain: ExchangeChain, s: int) -> None:
     """Set weights[t] in proportion to P(B - s + t) for all t, t = s too."""
-    rows, dense, indptr, indices, data, lengths, _ = columns
-    inside, tableau, row = basis.inside, basis.tableau, scratch.row
-    if not whole:
-        if dense.shape[0] > 0:
+    columns, power, scratch = chain.columns, chain.power, chain.scratch
+    inside, tableau, row = chain.basis.inside, chain.basis.tableau, scratch.row
+    if not chain.whole:
+        if columns.dense.shape[0] > 0:
             for t in range(row.shape[0]):
-                row[t] = tableau_entry(dense, indptr, indices, data, tableau[s], t)
+                row[t] = tableau_entry(columns, tableau[s], t)
         else:
-            tableau_row(rows, indptr, indices, data, tableau[s], row, scratch.nonzero)
+            tableau_row(columns, tableau[s], row, scratch.nonzero)
         for k in range(inside.shape[0]):  # known exactly
             row[inside[k]] = 1.0 if k == s else 0.0
     noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
-    raised_weights(tableau[s] if whole else row, lengths, power, noise, scratch.weights)
+    entries = tableau[s] if chain.whole else row
+    raised_weights(entries, columns.lengths, power, noise, scratch.weights)
 
 
 @forceinline
@@ -187,27 +182,19 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 
 
 @inline_source
-def propose_entering(
-    rng: np.random.Generator,
-    power: float,
-    columns: UnitColumns,
-    alias: Floats,
-    place: Integers,
-    T: Floats,
-    s: int,
-) -> int:
+def propose_entering(rng: np.random.Generator, chain: ExchangeChain, s: int) -> int:
     """Draw t in proportion to P(B - s + t), t = s too, by n proposals at most; -1 if all fail.
 
     Proposals that fail say nothing about t, so to give up on them after a while is exact.
     """
-    _, dense, indptr, indices, data, lengths, _ = columns
+    columns, alias, place, T = chain.columns, chain.alias, chain.basis.place, chain.basis.tableau
     size = row_length(T, s)
     for _ in range(alias.shape[0]):
         t: int = draw_alias(rng, alias)
         if place[t] < 0 or place[t] == s:
-            share = abs(tableau_entry(dense, indptr, indices, data, T[s], t)) / size
-            possible = share > ZERO and lengths[t] > 0.0
-            if possible and rng.random() < raised(share, power):
+            share = abs(tableau_entry(columns, T[s], t)) / size
+            possible = share > ZERO and columns.lengths[t] > 0.0
+            if possible and rng.random() < raised(share, chain.power):
                 return t
     return -1
 
@@ -223,35 +210,35 @@ def reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> N
         ordered[i] = max(others[i], min(others[i + 1], entering))
 
 
+@forceinline
+def share_of(column: Floats, p: int) -> float:
+    """Return the share that entry p has in the squared length of the column."""
+    total = 0.0
+    for k in range(column.shape[0]):
+        total += column[k] * column[k]
+    return column[p] * column[p] / total if total > 0.0 else 0.0
+
+
 @inline_source
-def enter(
-    columns: UnitColumns,
-    whole: bool,
-    basis: BasisState,
-    s: int,
-    t: int,
-    scratch: ExchangeScratch,
-    counts: Integers,
-) -> bool:
+def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     """Let item t take place s, unless it depends on the other items of the basis.
 
     False: nothing was done, because a pivot so small asks for a tableau that is computed anew.
     """
-    _, dense, indptr, indices, data, _, _ = columns
-    inside, outside, place, tableau, age = basis
-    column, nonzero = scratch.column, scratch.nonzero
-    if whole:
+    inside, outside, place, tableau, age = chain.basis
+    scratch, counts, column = chain.scratch, chain.counts, chain.scratch.column
+    if chain.whole:
         for k in range(column.shape[0]):
             column[k] = tableau[k, t]
     else:
-        tableau_column(dense, indptr, indices, data, tableau, t, column)
+        tableau_column(chain.columns, tableau, t, column)
     share = share_of(column, s)
     if share <= SMALL * SMALL and age[0] > 0:
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        replace_item(tableau, s, column, nonzero, scratch.row)
-        if whole:  # known exactly
+        replace_item(tableau, s, column, scratch.nonzero, scratch.row)
+        if chain.whole:  # known exactly
             for k in range(column.shape[0]):
                 tableau[k, t] = 1.0 if k == s else 0.0
         leaving = inside[s]
@@ -266,68 +253,51 @@ def enter(
 
 
 @no_refcount
-def walk(
-    rng: np.random.Generator,
-    rule: int,
-    power: float,
-    columns: UnitColumns,
-    alias: Floats,
-    whole: bool,
-    oldest: int,
-    basis: BasisState,
-    scratch: ExchangeScratch,
-    starts: Integers,
-    members: Integers,
-    subsets: Subsets,
-    tracked: Floats,
-    thin: int,
-    progress: Integers,
-    counts: Integers,
-) -> bool:
+def walk(rng: np.random.Generator, chain: ExchangeChain) -> bool:
     """Fill subsets with draws ``thin`` steps apart; add to tracked the presence at each step.
 
     Returns False when the tableau is to be computed anew: after ``oldest`` updates, and before a
-    small pivot. ``progress`` says where to go on when the caller has done so: the draw, the step,
-    and the place and the item of an exchange that has waited for it (-1: none).
+    small pivot. ``progress`` says where to go on when the caller has done so.
     """
-    inside, outside, place, tableau, age = basis
-    weights, ordered = scratch.weights, scratch.ordered
-    r, sets = ordered.shape[0], starts.shape[0] - 1
+    inside, _, place, _, age = chain.basis
+    subsets, progress, weights = chain.subsets, chain.progress, chain.scratch.weights
+    starts, items, ordered = chain.starts, chain.items, chain.scratch.ordered
+    r, sets = inside.shape[0], starts.shape[0] - 1
     k, step, s, t = progress
     while k < subsets.shape[0]:
-        while step < thin:
-            if age[0] >= oldest:
+        while step < chain.thin:
+            if age[0] >= chain.oldest:
                 progress[0], progress[1], progress[2], progress[3] = k, step, s, t
                 return False
-            if t < 0 and rule != HEAT_BATH:
-                s, t = propose_exchange(rng, rule, power, columns, inside, outside, tableau)
+            if t < 0 and chain.rule != HEAT_BATH:
+                s, t = propose_exchange(rng, chain)
             elif t < 0:
                 spot = rng.random() * r
                 s = min(int(spot), r - 1)
-                if alias.shape[0] > 0:
-                    t = propose_entering(rng, power, columns, alias, place, tableau, s)
+                if chain.alias.shape[0] > 0:
+                    t = propose_entering(rng, chain, s)
                 if t < 0:
-                    entering_weights(power, columns, whole, basis, s, scratch)
+                    entering_weights(chain, s)
                     # What drawing s has left of a uniform number is uniform, whatever s is.
-                    t = pick(spot - s, weights, scratch.sums)
+                    t = pick(spot - s, weights, chain.scratch.sums)
                     if weights[t] == 0.0:  # rounding led past the last item that has weight
                         t = inside[s]
             waits = False
             if t >= 0 and place[t] < 0:
-                waits = not enter(columns, whole, basis, s, t, scratch, counts)
+                waits = not enter(chain, s, t)
             if waits:
-                age[0] = oldest
+                age[0] = chain.oldest
                 continue
             t = -1
             for j in range(sets):
                 present = 1.0
                 for m in range(starts[j], starts[j + 1]):
-                    present = present if place[members[m]] >= 0 else 0.0
-                tracked[k, j] += present
+                    present = present if place[items[m]] >= 0 else 0.0
+                chain.tracked[k, j] += present
             step += 1
         for i in range(r):
             subsets[k, i] = ordered[i]
         k += 1
         step = 0
-    counts[STEPS] += subsets.shape[0] * thin
+    chain.counts[STEPS] += subsets.shape[0] * chain.thin
     return True

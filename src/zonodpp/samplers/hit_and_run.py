@@ -23,11 +23,10 @@ from zonodpp.samplers import Sampler, Sets
 from zonodpp.samplers.dilation import chain_on_bases
 from zonodpp.samplers.lines import HUGE, Rule
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.samplers.windows import default_window, long_steps_are_cheaper
+from zonodpp.samplers.windows import default_window
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 from zonodpp.tiles.costs import as_costs, unit_costs
 from zonodpp.tiles.frame import Frame, frame_of
-from zonodpp.tiles.long_step import FEASIBLE
 
 if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
@@ -40,6 +39,9 @@ WORDS = {  # that an option may be
     "base_measure": ("sqrt", "full"),
     "preset": ("paper",),
 }
+# A whole chord of dense columns crosses about n tiles, and by long steps it takes a few pivots for
+# each item of a basis, each as long as two or three tiles. Chords of a graph are shorter.
+LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 10
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -154,7 +156,6 @@ class HitAndRun:
             level=frozen(level, np.int64),
             exponent=target.power - 1.0,
             window=np.inf if self.window is None else float(np.ldexp(self.window, -unit)),
-            tolerance=FEASIBLE * float(columns.lengths.max()),
             gibbs=line == "gibbs",
             fresh=tiling == "fresh",
             long_steps=False,
@@ -162,9 +163,10 @@ class HitAndRun:
             metric=frozen(factor @ factor.T),
         )
         tracker = SetTracker.of(None, target.n)
-        sampler = ZonotopeWalk(columns, rule, frame.ellipsoid, costs, tracker)
+        sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
         if self.window is None and line == "metropolis" and tiling == "fixed":
-            rule = rule._replace(long_steps=long_steps_are_cheaper(sampler))
+            long = len(columns.dense) > max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
+            rule = rule._replace(long_steps=long)
         elif self.window is None:
             rule = rule._replace(window=default_window(sampler))
         return replace(sampler, rule=rule)

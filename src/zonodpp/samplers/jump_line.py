@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from numpy.random import Generator
 
 from zonodpp._jit import inline_source, no_refcount
-from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.basis.columns import UnitColumns
+from zonodpp._types import Integers
+from zonodpp.samplers.chains import ACCEPTED
 from zonodpp.samplers.lines import (
-    ACCEPTED,
     DONE,
     DRAW,
     HOME,
@@ -24,9 +23,8 @@ from zonodpp.samplers.lines import (
     OLD_HOME,
     TILES,
     WALKER,
-    Line,
+    Chain,
     Rule,
-    TrackedSets,
     copy_tile,
     draw_direction,
     finish_step,
@@ -34,100 +32,42 @@ from zonodpp.samplers.lines import (
 )
 from zonodpp.tiles.chord import Ellipsoid, chord_ends
 from zonodpp.tiles.long_step import NONE_FREE, settle
-from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, multiply
-
-
-@inline_source
-def draw_on_chord(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    ellipsoid: Ellipsoid,
-    factor: Floats,
-    tolerance: float,
-    walker: TileState,
-    stack: Floats,
-    x: Floats,
-    d: Floats,
-    scratch: TileScratch,
-    order: Integers,
-    space: Floats,
-) -> tuple[float, int]:
-    """Draw a direction d and a uniform point x + alpha d of the chord.
-
-    Returns alpha and the number of pivots, which is negative if the chord was not found.
-    ``walker`` becomes the basis from which the ends are found, at first that of the home tile.
-    """
-    draw_direction(rng, factor, scratch.weights, d)
-    copy_tile(stack, HOME, WALKER)
-    low, high, pivots = chord_ends(
-        columns, ellipsoid, walker, x, d, tolerance, scratch, order, space
-    )
-    alpha = low + (high - low) * rng.random()
-    return alpha, pivots
+from zonodpp.tiles.pivots import OLDEST, multiply
 
 
 @no_refcount
-def run_by_long_steps(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    ellipsoid: Ellipsoid,
-    sets: TrackedSets,
-    order: Integers,
-    space: Floats,
-    home: TileState,
-    walker: TileState,
-    stack: Floats,
-    line: Line,
-    scratch: TileScratch,
-    subsets: Subsets,
-    tracked: Floats,
-    progress: Integers,
-    thin: int,
-    counts: Integers,
-) -> int:
+def run_by_long_steps(rng: Generator, chain: Chain, ellipsoid: Ellipsoid) -> int:
     """Do as `run_by_walk`, by long steps."""
-    x, d, inside, share = line.x, line.d, line.inside, line.share
-    starts, items = sets.starts, sets.items
-    tolerance = rule.tolerance
-    while progress[DRAW] < subsets.shape[0]:
+    columns, rule, stack, home, walker, line, scratch, draws = chain
+    x, d, counts = line.x, line.d, draws.counts
+    while draws.progress[DRAW] < draws.subsets.shape[0]:
         if home.age[0] >= OLDEST:
             return OLD_HOME
-        alpha, pivots = draw_on_chord(
-            rng,
-            columns,
-            ellipsoid,
-            rule.factor,
-            tolerance,
-            walker,
-            stack,
-            x,
-            d,
-            scratch,
-            order,
-            space,
-        )
+        draw_direction(rng, rule.factor, line.z, d)
+        copy_tile(stack, HOME, WALKER)
+        low, high, pivots = chord_ends(columns, ellipsoid, walker, x, d, scratch)
         if pivots < 0:
             return LOST
+        alpha = low + (high - low) * rng.random()
         copy_tile(stack, HOME, WALKER)
         multiply(home.T, d, home.v)
         for p in range(x.shape[0]):
             walker.u[p] += alpha * home.v[p]
-        more, log_det = settle(columns, walker, NONE_FREE, tolerance, scratch, order)
+        more, log_det = settle(columns, walker, NONE_FREE, scratch)
         if more < 0:
             return LOST
         counts[TILES] += pivots + more
         chance = chance_to_move(rule, home.basis, walker.basis, log_det)
-        follow_sets(starts, items, home.side, 0.0, inside, share)
-        follow_sets(starts, items, walker.side, 1.0 - chance, inside, share)
-        follow_sets(starts, items, home.side, 1.0, inside, share)
+        follow_sets(line, home.side, 0.0)
+        follow_sets(line, walker.side, 1.0 - chance)
+        follow_sets(line, home.side, 1.0)
         if rng.random() < chance:
             counts[ACCEPTED] += 1
             counts[MOVED] += 1 if more > 0 else 0
             copy_tile(stack, WALKER, HOME)
             for i in range(x.shape[0]):
                 x[i] += alpha * d[i]
-        finish_step(home.basis, inside, share, 1.0, subsets, tracked, progress, thin, counts)
+        finish_step(home.basis, line, 1.0, draws)
     return DONE
 
 

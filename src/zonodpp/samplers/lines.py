@@ -7,20 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import forceinline
+from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Booleans, Floats, Integers, Subsets
+from zonodpp.basis.columns import UnitColumns
+from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
+from zonodpp.samplers.tracking import SetTracker
+from zonodpp.tiles.pivots import TileScratch, TileState
 
-# The names of the entries of `counts`, in the order of the constants below.
-COUNTERS = (
-    "steps",
-    "accepted",
-    "moved",
-    "tiles",
-    "refactorisations",
-    "drifts",
-    "lost tiles",
-)
-STEPS, ACCEPTED, MOVED, TILES, REFACTORISATIONS, DRIFTS, LOST_TILES = range(7)
+COUNTERS = (*BASIS_COUNTERS, "moved", "tiles", "lost tiles")
+MOVED, TILES, LOST_TILES = range(len(BASIS_COUNTERS), len(COUNTERS))
 # A chain keeps three tiles in one stack: that of its point, the one at which a walk has arrived,
 # and the one that was picked. (NumPy integers: for literals functions are compiled separately.)
 HOME, WALKER, CHOSEN = np.arange(3)
@@ -41,19 +36,10 @@ class Rule(NamedTuple):
     level: Integers  # (n,) mass * HUGE**level
     exponent: float
     window: float
-    tolerance: float
     gibbs: bool  # else metropolis
     fresh: bool
     long_steps: bool
     reflect: bool
-
-
-class TrackedSets(NamedTuple):
-    """Tracked set k is items[starts[k]:starts[k + 1]]."""
-
-    starts: Integers
-    items: Integers
-    tracked: Booleans  # (n,) whether the item is in any set
 
 
 class Line(NamedTuple):
@@ -64,19 +50,47 @@ class Line(NamedTuple):
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
     z: Floats  # (r,) scratch
+    tally: Floats  # (TALLY,) sums over the tiles of the line, see `walk_line`
+    starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
+    items: Integers
+    in_sets: Booleans  # (n,) whether the item is in any tracked set
     inside: Floats  # (sets,) 1 if the tracked set is in the present tile, else 0
     share: Floats  # (sets,) see `follow_sets`
-    tally: Floats  # (TALLY,) sums over the tiles of the line, see `walk_line`
 
 
 TALLY = 14
 
 
-def new_line(x: Floats, c: Floats, sets: int) -> Line:
+class Draws(NamedTuple):
+    """Where draws are written, and how far they are made."""
+
+    subsets: Subsets
+    tracked: Floats
+    thin: int
+    progress: Integers
+    counts: Integers
+
+
+class Chain(NamedTuple):
+    """All that the steps of a chain read and write."""
+
+    columns: UnitColumns
+    rule: Rule
+    stack: Floats  # the tiles HOME, WALKER and CHOSEN
+    home: TileState
+    walker: TileState
+    line: Line
+    scratch: TileScratch
+    draws: Draws
+
+
+def new_line(x: Floats, c: Floats, tracker: SetTracker) -> Line:
     """Allocate what a line takes, for the point x and the costs c."""
     d, along, z = np.empty((3, len(x)))
-    inside, share = np.zeros((2, sets))
-    return Line(x, c, d, along, z, inside, share, np.zeros(TALLY))
+    in_sets = np.zeros(len(c), np.bool_)
+    in_sets[tracker.items] = True
+    sets = tracker.starts, tracker.items, in_sets, *np.zeros((2, tracker.size))
+    return Line(x, c, d, along, z, np.zeros(TALLY), *sets)
 
 
 @forceinline
@@ -96,26 +110,19 @@ def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Float
 
 
 @forceinline
-def follow_sets(
-    starts: Integers,
-    items: Integers,
-    side: Floats,
-    passed: float,
-    inside: Floats,
-    share: Floats,
-) -> None:
+def follow_sets(line: Line, side: Floats, passed: float) -> None:
     """Note which tracked sets are in a tile, after tiles whose weights add up to ``passed``.
 
     The weight of all tiles so far that hold set s is share[s] + inside[s] * passed. So share
     changes only when a set is entered or left. Items of the basis rest at neither bound.
     """
-    for s in range(starts.shape[0] - 1):
+    for s in range(line.inside.shape[0]):
         present = 1.0
-        for k in range(starts[s], starts[s + 1]):
-            if side[items[k]] != 0.0:
+        for k in range(line.starts[s], line.starts[s + 1]):
+            if side[line.items[k]] != 0.0:
                 present = 0.0
-        share[s] += (inside[s] - present) * passed
-        inside[s] = present
+        line.share[s] += (line.inside[s] - present) * passed
+        line.inside[s] = present
 
 
 @forceinline
@@ -125,33 +132,23 @@ def copy_tile(stack: Floats, source: int, to: int) -> None:
         stack[to, k] = stack[source, k]
 
 
-@forceinline
-def finish_step(
-    basis: Integers,
-    inside: Floats,
-    share: Floats,
-    total: float,
-    subsets: Subsets,
-    tracked: Floats,
-    progress: Integers,
-    thin: int,
-    counts: Integers,
-) -> None:
+@inline_source
+def finish_step(basis: Integers, line: Line, total: float, draws: Draws) -> None:
     """Add to what is tracked; after a draw's last step, write the basis.
 
     ``inside`` is that of the tile in which the step began. The weight that tiles lack to ``total``
     is that of staying in it.
     """
+    subsets, tracked, thin, progress, counts = draws
     k = progress[DRAW]
     counts[STEPS] += 1
-    for s in range(share.shape[0]):
-        tracked[k, s] += inside[s] + share[s] / total
-        share[s] = 0.0
+    for s in range(line.share.shape[0]):
+        tracked[k, s] += line.inside[s] + line.share[s] / total
+        line.share[s] = 0.0
     progress[HALF] = 0
     progress[STEP] += 1
-    if progress[STEP] < thin:
-        return
-    progress[STEP] = 0
-    progress[DRAW] += 1
-    for p in range(basis.shape[0]):
-        subsets[k, p] = basis[p]
+    if progress[STEP] == thin:
+        progress[STEP] = 0
+        progress[DRAW] += 1
+        for p in range(basis.shape[0]):
+            subsets[k, p] = basis[p]

@@ -6,7 +6,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline
 from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import tableau_entry
+from zonodpp.basis.columns import UnitColumns, tableau_entry
 
 
 @forceinline
@@ -40,10 +40,7 @@ def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> N
 
 @forceinline
 def set_bounds(
-    dense: Floats,
-    indptr: Integers,
-    indices: Integers,
-    data: Floats,
+    columns: UnitColumns,
     multipliers: Floats,
     c: Floats,
     basis: Integers,
@@ -52,7 +49,7 @@ def set_bounds(
 ) -> None:
     """Set the bounds of a tile from its reduced costs c - c_B T E."""
     for j in range(c.shape[0]):
-        reduced = c[j] - tableau_entry(dense, indptr, indices, data, multipliers, j)
+        reduced = c[j] - tableau_entry(columns, multipliers, j)
         gap[j] = abs(reduced)
         side[j] = 1.0 if reduced >= 0.0 else -1.0
     for p in range(basis.shape[0]):

@@ -8,13 +8,13 @@ times min(1, ratio), and to stay with the rest of the chord's length, is the sam
 
 from __future__ import annotations
 
-import numpy as np
+from numpy.random import Generator
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
+from zonodpp.samplers.chains import ACCEPTED
 from zonodpp.samplers.lines import (
-    ACCEPTED,
     CHOSEN,
     DONE,
     DRAW,
@@ -28,9 +28,9 @@ from zonodpp.samplers.lines import (
     ROOT,
     TILES,
     WALKER,
+    Chain,
     Line,
     Rule,
-    TrackedSets,
     copy_tile,
     draw_direction,
     finish_step,
@@ -60,104 +60,65 @@ ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has go
 
 
 @no_refcount
-def run_by_walk(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    sets: TrackedSets,
-    home: TileState,
-    walker: TileState,
-    stack: Floats,
-    line: Line,
-    scratch: TileScratch,
-    subsets: Subsets,
-    tracked: Floats,
-    progress: Integers,
-    thin: int,
-    counts: Integers,
-) -> int:
+def run_by_walk(rng: Generator, chain: Chain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
     """
-    tally = line.tally
-    while progress[DRAW] < subsets.shape[0]:
+    columns, rule, stack, home, walker, line, scratch, draws = chain
+    progress, tally = draws.progress, line.tally
+    while progress[DRAW] < draws.subsets.shape[0]:
         half = progress[HALF]
         forward = 1.0 - 2.0 * half
         if tally[VISITED] == 0.0:
             if half == 0:
                 if home.age[0] >= OLDEST:
                     return OLD_HOME
-                begin_line(rng, columns, rule, home, line, scratch)
+                begin_line(rng, columns, rule, home, line, scratch.weights)
             copy_tile(stack, HOME, WALKER)
-            begin_half(forward, line.d, walker.v, line.along, tally)
-        status: int = walk_half(rng, columns, rule, sets, stack, walker, line, scratch, forward)
+            for p in range(line.d.shape[0]):
+                walker.v[p] *= forward
+                line.along[p] = forward * line.d[p]
+            tally[GONE], tally[DENSITY], tally[LEVEL] = 0.0, 1.0, 0.0
+        status: int = walk_half(rng, columns, rule, stack, walker, line, scratch, forward)
         if status != DONE:
             return status
-        counts[TILES] += int(tally[VISITED])
+        draws.counts[TILES] += int(tally[VISITED])
         tally[VISITED] = 0.0
         progress[HALF] += 1
         if half == 1:
-            total: float = end_line(rng, rule, sets, home, stack, line, counts)
-            finish_step(
-                home.basis,
-                line.inside,
-                line.share,
-                total,
-                subsets,
-                tracked,
-                progress,
-                thin,
-                counts,
-            )
+            total: float = end_line(rng, rule, home, stack, line, draws.counts)
+            finish_step(home.basis, line, total, draws)
     return DONE
 
 
 @inline_source
 def begin_line(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    home: TileState,
-    line: Line,
-    scratch: TileScratch,
+    rng: Generator, columns: UnitColumns, rule: Rule, home: TileState, line: Line, weights: Floats
 ) -> None:
     """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
 
     Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
-    that know nothing of the basis, so they may be cheap.
+    that know nothing of the basis, so they may be cheap. ``weights`` is scratch.
     """
-    _, dense, indptr, indices, data, _, _ = columns
-    basis, T, c, weights = home.basis, home.T, line.c, scratch.weights
+    basis, T, c, tally = home.basis, home.T, line.c, line.tally
     if rule.fresh:
         draw_point(rng, home.reach, home.u)
         draw_costs(rng.random(), c)
         price_basis(basis, T, c, weights)
-        set_bounds(dense, indptr, indices, data, weights, c, basis, home.gap, home.side)
+        set_bounds(columns, weights, c, basis, home.gap, home.side)
     draw_direction(rng, rule.factor, line.z, line.d)
-    multiply(home.T, line.d, home.v)
-    for k in range(line.tally.shape[0]):
-        line.tally[k] = 0.0
-    line.tally[AHEAD] = 1.0 - rng.random()
-
-
-@forceinline
-def begin_half(forward: float, d: Floats, v: Floats, along: Floats, tally: Floats) -> None:
-    """Start from the point in one direction of the line."""
-    for p in range(v.shape[0]):
-        v[p] *= forward
-        along[p] = forward * d[p]
-    tally[GONE] = 0.0
-    tally[DENSITY] = 1.0
-    tally[LEVEL] = 0.0
+    multiply(T, line.d, home.v)
+    for k in range(tally.shape[0]):
+        tally[k] = 0.0
+    tally[AHEAD] = 1.0 - rng.random()
 
 
 @inline_source
 def walk_half(
-    rng: np.random.Generator,
+    rng: Generator,
     columns: UnitColumns,
     rule: Rule,
-    sets: TrackedSets,
     stack: Floats,
     tile: TileState,
     line: Line,
@@ -189,8 +150,7 @@ def walk_half(
         if rule.gibbs and level > tally[TOP]:
             rescale(tally, share, level)
         if changed:
-            passed = tally[STAY] + tally[OTHERS]
-            follow_sets(sets.starts, sets.items, side, passed, line.inside, share)
+            follow_sets(line, side, tally[STAY] + tally[OTHERS])
         weight = length * scaled_density(rule.gibbs, density, level - tally[TOP])
         tally[LENGTH] += length
         if visited == 0:
@@ -221,7 +181,7 @@ def walk_half(
             while density < 1.0 / ROOT:
                 density *= HUGE
                 level -= 1
-            changed = sets.tracked[left] or sets.tracked[entered]
+            changed = line.in_sets[left] or line.in_sets[entered]
         elif rule.reflect:
             reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
         else:
@@ -272,19 +232,13 @@ def rescale(tally: Floats, share: Floats, level: int) -> None:
 
 @inline_source
 def end_line(
-    rng: np.random.Generator,
-    rule: Rule,
-    sets: TrackedSets,
-    home: TileState,
-    stack: Floats,
-    line: Line,
-    counts: Integers,
+    rng: Generator, rule: Rule, home: TileState, stack: Floats, line: Line, counts: Integers
 ) -> float:
     """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
     u, v, x, d, tally = home.u, home.v, line.x, line.d, line.tally
     stay, back = tally[STAY], tally[FIRST_BACK]
     passed = stay + tally[OTHERS]
-    follow_sets(sets.starts, sets.items, home.side, passed, line.inside, line.share)
+    follow_sets(line, home.side, passed)
     total: float = passed if rule.gibbs else tally[LENGTH]
     spot = rng.random() * total
     alpha = 0.0

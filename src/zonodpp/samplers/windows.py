@@ -12,32 +12,9 @@ from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 
 TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
-LONG_STEP_COST = 2.5  # time of a pivot of the long-step method, in tiles of the walk (make bench)
-ALWAYS_WALK = 100  # items up to which no chord is long enough for long steps to pay
 # Steps of the runs that choose a window: a few for each guess, more for the last one, which the
 # mean number of tiles then corrects. At most PROBES * PROBE_STEPS + PILOT_STEPS, 30, are made.
 PROBES, PROBE_STEPS, PILOT_STEPS = 6, 3, 12
-
-
-def long_steps_are_cheaper(sampler: ZonotopeWalk) -> bool:
-    """Choose between walk and long steps for whole chords, by what a pilot run counts.
-
-    A pivot of the long-step method costs about LONG_STEP_COST tiles of the walk: the same row of
-    the tableau, but a selection in place of a minimum, and many columns in place of one.
-    """
-    if sampler.columns.lengths.size <= ALWAYS_WALK:
-        return False
-    pilot = _Pilot(sampler)
-    pivots = pilot.tiles(PILOT_STEPS, long_steps=True)
-    tiles, window = 0.0, _unit_window(sampler)
-    for _ in range(PROBES):
-        before, tiles = tiles, pilot.tiles(PROBE_STEPS, window=window)
-        if tiles >= LONG_STEP_COST * pivots:
-            return True
-        if tiles < 1.2 * before or tiles < 3.0:  # the window has outgrown the chord
-            return False
-        window *= 4.0
-    return False
 
 
 def default_window(sampler: ZonotopeWalk) -> float:
@@ -53,7 +30,7 @@ def default_window(sampler: ZonotopeWalk) -> float:
     pilot = _Pilot(sampler)
     tiles, stalled, window = 0.0, 0, _unit_window(sampler)
     for _ in range(PROBES):
-        before, tiles = tiles, max(tiles, pilot.tiles(PROBE_STEPS, window=window))
+        before, tiles = tiles, max(tiles, pilot.tiles(PROBE_STEPS, window))
         if tiles >= wanted / 2:
             break
         stalled = stalled + 1 if tiles < 1.2 * before else 0
@@ -61,7 +38,7 @@ def default_window(sampler: ZonotopeWalk) -> float:
             return np.inf
         window *= min(max(4.0, wanted / tiles), 16.0)
     window *= wanted / tiles
-    return window * wanted / pilot.tiles(PILOT_STEPS, window=window)
+    return window * wanted / pilot.tiles(PILOT_STEPS, window)
 
 
 def _unit_window(sampler: ZonotopeWalk) -> float:
@@ -80,9 +57,9 @@ class _Pilot:
         [self.rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
         self.sampler, self.state = sampler, sampler.start(self.rng, None)
 
-    def tiles(self, steps: int, *, long_steps: bool = False, window: float = np.inf) -> float:
-        """Return the mean number of tiles (or pivots) of so many steps."""
-        rule = self.sampler.rule._replace(long_steps=long_steps, window=window)
+    def tiles(self, steps: int, window: float) -> float:
+        """Return the mean number of tiles of so many steps."""
+        rule = self.sampler.rule._replace(window=window)
         before = self.state["counts"][TILES]
         subsets = np.empty((1, self.sampler.width), np.int32)
         trial = replace(self.sampler, rule=rule)

@@ -2,78 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items
-from zonodpp.basis.columns import UnitColumns
-from zonodpp.basis.inverse import has_drifted, inverse_of
-from zonodpp.samplers import State, remembered_start
+from zonodpp.basis.inverse import inverse_of
+from zonodpp.samplers import State
+from zonodpp.samplers.chains import ChainOnBases, renew
 from zonodpp.samplers.jump_line import run_by_long_steps
 from zonodpp.samplers.lines import (
     COUNTERS,
     DONE,
-    DRIFTS,
     HALF,
     LOST,
     LOST_TILES,
     OLD_HOME,
     OLD_WALKER,
-    REFACTORISATIONS,
-    Line,
+    Chain,
+    Draws,
     Rule,
-    TrackedSets,
     new_line,
 )
-from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.walk_line import run_by_walk
 from zonodpp.tiles.chord import Ellipsoid
-from zonodpp.tiles.long_step import order_scratch
 from zonodpp.tiles.pivots import TileState, put_tile, tile_scratch, tile_stack
-from zonodpp.tiles.start import (
-    any_basis,
-    checked_basis,
-    find_tile,
-    point_of,
-    tile_from_basis,
-    tile_with_point,
-)
+from zonodpp.tiles.start import find_tile, point_of, tile_from_basis, tile_with_point
 
 
 @dataclass(frozen=True)
-class ZonotopeWalk:
+class ZonotopeWalk(ChainOnBases):
     """A prepared zonotope sampler."""
 
-    columns: UnitColumns
     rule: Rule
     ellipsoid: Ellipsoid
     costs: Floats | None  # of the fixed tiling, for unit columns
-    tracker: SetTracker
-    starts: dict[int, State] = field(default_factory=dict)  # those that were made so far
     counters: tuple[str, ...] = COUNTERS
-    independent: bool = False
-
-    @property
-    def width(self) -> int:
-        """The number of items of every draw."""
-        return len(self.rule.factor)
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start at a uniform point of the tile of the given basis, or of a random one."""
-        if init is not None:
-            return self._at(checked_basis(init, self.columns, self.tracker.n), rng)
-        if not self.rule.fresh:
+        if init is None and not self.rule.fresh:  # each chain has a tiling of its own
             return self._random_start(rng)
-        return remembered_start(self.starts, rng, self._random_start)
-
-    def _random_start(self, rng: np.random.Generator) -> State:
-        lengths = self.columns.lengths
-        return self._at(
-            any_basis(self.columns, lengths * rng.standard_exponential(lengths.size)), rng
-        )
+        return super().start(rng, init)
 
     def _at(self, basis: Integers, rng: np.random.Generator) -> State:
         """Return the state of a chain at a uniform point of the tile of a basis."""
@@ -92,64 +64,51 @@ class ZonotopeWalk:
     ) -> None:
         """Make thin * len(subsets) steps."""
         r, n = self.width, self.columns.lengths.size
-        in_sets = np.zeros(n, np.bool_)
-        in_sets[self.tracker.items] = True
-        sets = TrackedSets(self.tracker.starts, self.tracker.items, in_sets)
         stack, (home, walker, _) = tile_stack(r, n, 3)
         put_tile(home, TileState(*(state[name] for name in TileState._fields)))
-        line = new_line(state["x"], state["c"], self.tracker.size)
-        scratch, counts, progress = tile_scratch(r, n), state["counts"], np.zeros(3, np.int64)
-        tiles = (home, walker, stack, line, scratch)
-        draws = (subsets, tracked, progress, thin, counts)
+        line = new_line(state["x"], state["c"], self.tracker)
+        draws = Draws(subsets, tracked, thin, np.zeros(3, np.int64), state["counts"])
+        scratch = tile_scratch(r, n)
+        chain = Chain(self.columns, self.rule, stack, home, walker, line, scratch, draws)
         status = LOST
         while status != DONE:
             if self.rule.long_steps:
-                more = (self.ellipsoid, sets, order_scratch(n), np.empty((4, r)))
-                status = run_by_long_steps(rng, self.columns, self.rule, *more, *tiles, *draws)
+                status = run_by_long_steps(rng, chain, self.ellipsoid)
             else:
-                status = run_by_walk(rng, self.columns, self.rule, sets, *tiles, *draws)
+                status = run_by_walk(rng, chain)
             if status == OLD_WALKER:
-                self._renew(walker, line.along, counts)
-            elif status == LOST or (
-                status == OLD_HOME and not self._renew_home(home, line, counts)
-            ):
-                self._find_home(home, line, counts)
-                line.share[:] = line.tally[:] = progress[HALF] = 0
+                self._renew(walker, line.along, draws.counts)
+            elif status == LOST or (status == OLD_HOME and not self._renew_home(chain)):
+                self._find_home(chain)
         subsets.sort(axis=1)
         for name, array in home._asdict().items():
             state[name][...] = array
 
     def _renew(self, tile: TileState, d: Floats, counts: Integers) -> None:
-        """Compute T and the speeds anew from the basis; count whether T had drifted."""
-        counts[REFACTORISATIONS] += 1
-        tile.age[0] = 0
-        try:
-            T = inverse_of(self.columns, tile.basis)
-        except ArithmeticError:
-            counts[DRIFTS] += 1
-            return
-        counts[DRIFTS] += has_drifted(tile.T, T)
-        tile.T[:] = T
-        tile.v[:] = T @ d
+        """Compute T and the speeds anew from the basis."""
+        renew(tile.T, tile.age, counts, lambda: inverse_of(self.columns, tile.basis))
+        tile.v[:] = tile.T @ d
 
-    def _renew_home(self, home: TileState, line: Line, counts: Integers) -> bool:
+    def _renew_home(self, chain: Chain) -> bool:
         """Compute everything anew from the basis and the point; False if the tile was lost."""
-        self._renew(home, line.d, counts)
+        home, line = chain.home, chain.line
+        self._renew(home, line.d, chain.draws.counts)
         if self.rule.fresh:
             return True
         tile = tile_with_point(self.columns, home.basis, line.c, line.x)
         put_tile(home, tile)
-        return bool(max(-tile.u.min(), (tile.u - tile.reach).max()) <= 100.0 * self.rule.tolerance)
+        beyond = max(-tile.u.min(), (tile.u - tile.reach).max())
+        return bool(beyond <= 100.0 * self.columns.tolerance)
 
-    def _find_home(self, home: TileState, line: Line, counts: Integers) -> None:
+    def _find_home(self, chain: Chain) -> None:
         """Find the tile of the point again, and count that it was lost."""
-        counts[LOST_TILES] += 1
-        basis = home.basis.copy()
+        home, line = chain.home, chain.line
+        chain.draws.counts[LOST_TILES] += 1
         if self.rule.fresh:  # there is no point to find
-            tile = tile_from_basis(self.columns, basis, line.c)
+            put_tile(home, tile_from_basis(self.columns, home.basis, line.c))
         else:
-            tile = find_tile(self.columns, line.x, line.c, basis)
-        put_tile(home, tile)
+            put_tile(home, find_tile(self.columns, line.x, line.c, home.basis))
+        line.share[:] = line.tally[:] = chain.draws.progress[HALF] = 0
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""

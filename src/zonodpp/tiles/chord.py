@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats
 from zonodpp.basis.columns import UnitColumns, matrix_of, tableau_column, tableau_row
 from zonodpp.linalg.columns import frozen
 from zonodpp.tiles.long_step import settle
@@ -41,19 +41,17 @@ def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
 
 
 @forceinline
-def add_columns(
-    rows: Floats, indptr: Integers, indices: Integers, data: Floats, factors: Floats, total: Floats
-) -> None:
+def add_columns(columns: UnitColumns, factors: Floats, total: Floats) -> None:
     """Set total = sum_j factors_j e_j."""
-    if rows.shape[1] > 0:
-        multiply(rows, factors, total)
+    if columns.rows.shape[1] > 0:
+        multiply(columns.rows, factors, total)
         return
     for i in range(total.shape[0]):
         total[i] = 0.0
     for j in range(factors.shape[0]):
         if factors[j] != 0.0:
-            for k in range(indptr[j], indptr[j + 1]):
-                total[indices[k]] += factors[j] * data[k]
+            for k in range(columns.indptr[j], columns.indptr[j + 1]):
+                total[columns.indices[k]] += factors[j] * columns.data[k]
 
 
 @forceinline
@@ -81,16 +79,14 @@ def guess_normal(
     d: Floats,
     sign: float,
     scratch: TileScratch,
-    space: Floats,
 ) -> None:
     """Set weights to the normal, about, of the facet where x + alpha sign d leaves the zonotope.
 
     The ellipsoid's normal there, then one correction: the point of the zonotope that lies furthest
     along this normal should be on the line, and by how much it is off it tells where to turn.
-    ``space`` is scratch, (4, r).
     """
-    rows, _, indptr, indices, data, lengths, _ = columns
     centre, W, transposed, radius = ellipsoid
+    lengths, space = columns.lengths, scratch.space
     at, along, far, reached = space[0], space[1], space[2], space[3]
     normal, row, difference = scratch.weights, scratch.row, scratch.column
     whiten(W, x, centre, difference, at)
@@ -103,10 +99,10 @@ def guess_normal(
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
     multiply(transposed, far, normal)
-    tableau_row(rows, indptr, indices, data, normal, row, scratch.nonzero)
+    tableau_row(columns, normal, row, scratch.nonzero)
     for j in range(row.shape[0]):
         row[j] = lengths[j] if row[j] > 0.0 else 0.0
-    add_columns(rows, indptr, indices, data, row, normal)
+    add_columns(columns, row, normal)
     whiten(W, normal, centre, difference, reached)
     alpha = (dot(reached, along) - ab) / aa
     turn = math.sqrt(dot(far, far) / dot(reached, reached))
@@ -116,15 +112,12 @@ def guess_normal(
 
 
 @inline_source
-def enter_nearest(
-    columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch, settled: Integers
-) -> None:
+def enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``weights``."""
-    rows, dense, indptr, indices, data, lengths, _ = columns
     row, ratio, column, nonzero = scratch.row, scratch.ratio, scratch.column, scratch.nonzero
-    T, basis = tile.T, tile.basis
+    T, basis, lengths, settled = tile.T, tile.basis, columns.lengths, scratch.order
     r = basis.shape[0]
-    tableau_row(rows, indptr, indices, data, scratch.weights, row, nonzero)
+    tableau_row(columns, scratch.weights, row, nonzero)
     for j in range(row.shape[0]):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
@@ -136,7 +129,7 @@ def enter_nearest(
         if left == 0 or ratio[item] == np.inf:
             break
         ratio[item] = np.inf
-        tableau_column(dense, indptr, indices, data, T, item, column)
+        tableau_column(columns, T, item, column)
         best = -1
         for p in range(r):
             if basis[p] == item:  # it is there already: a unit vector
@@ -157,10 +150,9 @@ def enter_nearest(
 def locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
     """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
     rest, row, side, lengths = scratch.weights, scratch.row, tile.side, columns.lengths
-    indptr, indices, data = columns.indptr, columns.indices, columns.data
     for j in range(row.shape[0]):
         row[j] = lengths[j] if side[j] < 0.0 else 0.0
-    add_columns(columns.rows, indptr, indices, data, row, rest)
+    add_columns(columns, row, rest)
     for i in range(rest.shape[0]):
         rest[i] = x[i] - rest[i]
     multiply(tile.T, rest, tile.u)
@@ -193,30 +185,25 @@ def chord_ends(
     tile: TileState,
     x: Floats,
     d: Floats,
-    tolerance: float,
     scratch: TileScratch,
-    order: Integers,
-    space: Floats,
 ) -> tuple[float, float, int]:
     """Return the ends alpha_m <= 0 <= alpha_M of the chord x + alpha d, and the number of pivots.
 
-    ``tile`` holds any basis and is overwritten; ``space`` is scratch, (4, r). A negative number of
-    pivots is OUTSIDE or LOST.
+    ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
     """
     T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
     row, weights = scratch.row, scratch.weights
-    rows, _, indptr, indices, data, _, _ = columns
     r = basis.shape[0]
     place = enter_line(tile, d, scratch)
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
         sign = 1.0 - 2.0 * half
-        guess_normal(columns, ellipsoid, x, d, sign, scratch, space)
-        enter_nearest(columns, tile, place, scratch, order)
+        guess_normal(columns, ellipsoid, x, d, sign, scratch)
+        enter_nearest(columns, tile, place, scratch)
         # The only cost is that of alpha, so reduced costs are its row of the tableau.
         for i in range(r):
             weights[i] = T[place, i]
-        tableau_row(rows, indptr, indices, data, weights, row, scratch.nonzero)
+        tableau_row(columns, weights, row, scratch.nonzero)
         for j in range(row.shape[0]):
             gap[j] = abs(row[j])
             side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0
@@ -225,7 +212,7 @@ def chord_ends(
                 gap[basis[p]] = 0.0
                 side[basis[p]] = 0.0
         locate(columns, tile, x, scratch)
-        more, _ = settle(columns, tile, place, tolerance, scratch, order)
+        more, _ = settle(columns, tile, place, scratch)
         if more < 0:
             return 0.0, 0.0, more
         pivots += more

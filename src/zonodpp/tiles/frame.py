@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.basis.columns import (
     UnitColumns,
     basis_matrix,
+    even_rows,
     keep_columns,
     rounding_of,
     unit_vectors,
@@ -25,8 +25,6 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.dense import column_chunks
 from zonodpp.linalg.gram import factorise
 from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
-
-NONE = -(2**20)  # the exponent of zero: below all others
 
 
 class Frame(NamedTuple):
@@ -57,7 +55,7 @@ class Frame(NamedTuple):
 
 def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     """Choose M for the columns s_j a_j; raise RankError if they are numerically dependent."""
-    X, heights = _even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
+    X, heights = even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
     blur = rounding_of(X, np.ones(X.shape[1]))
     gram = factorise(X, None)
     W, whitener = np.eye(len(heights)), np.tril(gram.W)
@@ -67,25 +65,3 @@ def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     columns = keep_columns(*unit_vectors(X), multiple=multiple)
     columns = columns._replace(blur=frozen(np.abs(W) @ blur))
     return Frame(columns, heights, frozen(W), frozen(whitener), ellipsoid_of(columns, whitener))
-
-
-def _even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
-    """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
-
-    Exponents are added up before anything is multiplied, so that no product overflows.
-    """
-    mantissas, exponents = np.frexp(scale)
-    if not sp.issparse(A):
-        products = A * mantissas
-        sizes = np.frexp(products)[1] + exponents
-        heights = np.where(products == 0, NONE, sizes).max(axis=1)
-        return np.ldexp(products, exponents - heights[:, None]), heights
-    X = sp.csc_array(A, copy=True)
-    counts = np.diff(X.indptr)
-    exponents = np.repeat(exponents, counts)
-    X.data = X.data * np.repeat(mantissas, counts)
-    sizes = np.where(X.data == 0, NONE, np.frexp(X.data)[1] + exponents)
-    heights = np.full(A.shape[0], NONE)
-    np.maximum.at(heights, X.indices, sizes)
-    X.data = np.ldexp(X.data, exponents - heights[X.indices])
-    return X, heights

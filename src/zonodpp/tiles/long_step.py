@@ -16,26 +16,14 @@ import numpy as np
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column
-from zonodpp.tiles.pivots import (
-    TileScratch,
-    TileState,
-    first_minimum,
-    multiply,
-    pivot,
-    ratio_test,
-)
+from zonodpp.basis.inverse import row_length
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, multiply, pivot, ratio_test
 
-FEASIBLE = 1e-11  # coordinates may stray this far from [0, reach], in units of the longest column
 OUTSIDE, LOST = -1, -2
 NONE_FREE = np.int64(-1)  # a NumPy integer: literals would be compiled for separately
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 ONE_BY_ONE = 12
-
-
-def order_scratch(n: int) -> Integers:
-    """Allocate memory for the items that a long step passes."""
-    return np.empty(n + ONE_BY_ONE, np.int64)
 
 
 @forceinline
@@ -81,15 +69,7 @@ def select_by_mass(
 
 
 @inline_source
-def long_ratio_test(
-    row: Floats,
-    ratio: Floats,
-    bits: Integers,
-    lengths: Floats,
-    order: Integers,
-    slope: float,
-    noise: float,
-) -> int:
+def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileScratch) -> int:
     """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
 
     Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
@@ -97,9 +77,10 @@ def long_ratio_test(
     the objective rises without bound. A slope that remains at the end and is not above ``noise`` is
     a rounding error. The ratios of passed items are overwritten.
     """
+    row, ratio, order = scratch.row, scratch.ratio, scratch.order
     low = 0
     while low < ONE_BY_ONE:
-        j = first_minimum(bits)
+        j = first_minimum(scratch.bits)
         if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
             return low - 1 if slope <= noise else -1
         order[low] = j
@@ -132,11 +113,9 @@ def leaving_place(
         over = u[k] - reach[k]
         violation = max(over, -u[k])
         if k != free and violation > tolerance:
-            size = 0.0
-            for i in range(T.shape[1]):
-                size += T[k, i] * T[k, i]
-            if violation * violation > worst * size:
-                worst = violation * violation / size
+            size = row_length(T, k)
+            if violation > worst * size:
+                worst = violation / size
                 place = k
                 found = violation
                 upward = 1.0 if over > 0.0 else -1.0
@@ -144,13 +123,11 @@ def leaving_place(
 
 
 @inline_source
-def flip_passed(
-    columns: UnitColumns, tile: TileState, order: Integers, passed: int, scratch: TileScratch
-) -> None:
+def flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
     """Move the items ``order[:passed]`` to their other bounds, and the point of the basis along."""
     u, side, lengths = tile.u, tile.side, columns.lengths
     dense, indptr, indices, data = columns.dense, columns.indptr, columns.indices, columns.data
-    shift, product = scratch.weights, scratch.column
+    shift, product, order = scratch.weights, scratch.column, scratch.order
     for i in range(u.shape[0]):
         shift[i] = 0.0
     for k in range(passed):
@@ -168,49 +145,9 @@ def flip_passed(
         u[k] -= product[k]
 
 
-@inline_source
-def dual_pivot(
-    columns: UnitColumns,
-    tile: TileState,
-    p: int,
-    entering: int,
-    theta: float,
-    upward: float,
-    scratch: TileScratch,
-) -> float:
-    """Let an item enter at place p, whose coordinate goes to its bound; return the pivot."""
-    basis, T, u, v, reach, gap, side, age = tile
-    _, dense, indptr, indices, data, lengths, _ = columns
-    row, column = scratch.row, scratch.column
-    for j in range(row.shape[0]):
-        gap[j] = abs(gap[j] - theta * row[j])
-    tableau_column(dense, indptr, indices, data, T, entering, column)
-    bound = reach[p] if upward > 0.0 else 0.0
-    step = (u[p] - bound) / column[p]
-    start = 0.0 if side[entering] > 0.0 else lengths[entering]
-    for k in range(u.shape[0]):
-        u[k] -= step * column[k]
-    left = basis[p]
-    gap[left] = theta
-    side[left] = -upward
-    gap[entering] = 0.0
-    side[entering] = 0.0
-    size: float = column[p]
-    age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
-    basis[p] = entering
-    u[p] = start + step
-    reach[p] = lengths[entering]
-    return size
-
-
 @no_refcount
 def settle(
-    columns: UnitColumns,
-    tile: TileState,
-    free: int,
-    tolerance: float,
-    scratch: TileScratch,
-    order: Integers,
+    columns: UnitColumns, tile: TileState, free: int, scratch: TileScratch
 ) -> tuple[int, float]:
     """Bring all coordinates into their bounds by dual pivots; place ``free`` has no bounds.
 
@@ -220,8 +157,9 @@ def settle(
         The number of pivots, or OUTSIDE if the program has no solution, or LOST if there seems to
         be no end; and the change of log |det E_B|.
     """
-    T, u, reach, gap, blur = tile.T, tile.u, tile.reach, tile.gap, columns.blur
-    row, ratio = scratch.row, scratch.ratio
+    basis, T, u, v, reach, gap, side, age = tile
+    lengths, blur, tolerance = columns.lengths, columns.blur, columns.tolerance
+    row, ratio, column = scratch.row, scratch.ratio, scratch.column
     r, n = u.shape[0], row.shape[0]
     log_det = 0.0
     # Runs take about r pivots; far more mean that rounding errors lead in a circle.
@@ -229,20 +167,36 @@ def settle(
         p, slope, upward = leaving_place(T, u, reach, free, tolerance)
         if p < 0:
             return count, log_det
+        bound = reach[p] if upward > 0.0 else 0.0
         ratio_test(columns, tile, p, upward, scratch)
         noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
         for i in range(r):
             noise += abs(T[p, i]) * blur[i]
-        passed = long_ratio_test(row, ratio, scratch.bits, columns.lengths, order, slope, noise)
+        passed = long_ratio_test(lengths, slope, noise, scratch)
         if passed < 0:
             if slope > noise:
                 return OUTSIDE, 0.0
-            u[p] = reach[p] if upward > 0.0 else 0.0  # on the boundary, up to rounding
+            u[p] = bound  # on the boundary, up to rounding
             continue
-        entering = order[passed]
+        entering = scratch.order[passed]
         theta = ratio[entering]
         if theta == np.inf:  # the item had been passed, and only rounding made it so
             theta = gap[entering] / row[entering]
-        flip_passed(columns, tile, order, passed, scratch)
-        log_det += math.log(abs(dual_pivot(columns, tile, p, entering, theta, upward, scratch)))
+        flip_passed(columns, tile, passed, scratch)
+        for j in range(n):
+            gap[j] = abs(gap[j] - theta * row[j])
+        tableau_column(columns, T, entering, column)
+        step = (u[p] - bound) / column[p]
+        for k in range(r):
+            u[k] -= step * column[k]
+        u[p] = step if side[entering] > 0.0 else step + lengths[entering]
+        reach[p] = lengths[entering]
+        left = basis[p]
+        gap[left] = theta
+        side[left] = -upward
+        gap[entering] = 0.0
+        side[entering] = 0.0
+        log_det += math.log(abs(column[p]))
+        age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
+        basis[p] = entering
     return LOST, 0.0

@@ -7,7 +7,6 @@ paper (equation 9). One pivot leads into a neighbouring tile.
 
 from __future__ import annotations
 
-import math
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
-from zonodpp.basis.inverse import replace_item
+from zonodpp.basis.inverse import replace_item, row_length
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 OLDEST = 20_000  # pivots after which T is computed anew: so many that this takes no notable time
@@ -45,6 +44,8 @@ class TileScratch(NamedTuple):
     column: Floats  # (r,)
     weights: Floats  # (r,)
     nonzero: Integers  # (r,)
+    order: Integers  # (n + 1,) the items that a long step passes
+    space: Floats  # (4, r)
 
 
 def empty_tile(r: int, n: int) -> TileState:
@@ -91,6 +92,8 @@ def tile_scratch(r: int, n: int) -> TileScratch:
         column=np.empty(r),
         weights=np.empty(r),
         nonzero=np.empty(r, np.int64),
+        order=np.empty(n + 1, np.int64),
+        space=np.empty((4, r)),
     )
 
 
@@ -159,13 +162,10 @@ def ratio_test(
     ``upward`` is 1 if it leaves at its length, -1 if at 0.
     """
     T, weights = tile.T, scratch.weights
-    size = 0.0
     for i in range(weights.shape[0]):
         weights[i] = T[p, i]
-        size += weights[i] * weights[i]
-    rows, _, indptr, indices, data, _, _ = columns
-    tableau_row(rows, indptr, indices, data, weights, scratch.row, scratch.nonzero)
-    least = PIVOT * math.sqrt(size)
+    tableau_row(columns, weights, scratch.row, scratch.nonzero)
+    least = PIVOT * row_length(T, p)
     find_ratios(scratch.row, tile.gap, tile.side, upward, least, scratch.ratio)
 
 
@@ -205,8 +205,7 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
         and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
     basis, T, u, v, reach, gap, side, age = tile
-    _, dense, indptr, indices, data, lengths, _ = columns
-    column = scratch.column
+    lengths, column = columns.lengths, scratch.column
     upward = 1.0 if v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.bits)
@@ -222,7 +221,7 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
         reach[p] = lengths[entering]
         gap[entering] = 0.0
         side[entering] = 0.0
-        tableau_column(dense, indptr, indices, data, T, entering, column)
+        tableau_column(columns, T, entering, column)
         size = abs(column[p])
         age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
         basis[p] = entering

@@ -13,9 +13,9 @@ from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
     UnitColumns,
+    keep_columns,
     tableau_column,
     tableau_entry,
-    unit_columns,
     unit_vectors,
 )
 from zonodpp.basis.inverse import replace_item, row_length
@@ -56,7 +56,7 @@ def lewis_position(A: MatrixLike) -> Position:
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
-    return Position(unit_columns(X), log_scale, items)
+    return Position(keep_columns(*unit_vectors(X)), log_scale, items)
 
 
 def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
@@ -177,7 +177,6 @@ def anneal(
     sum to r, proposals from the alias table of w are accepted once in r times or more often.
     ``logs`` holds -log |det E_B|. Returns False if a basis is singular.
     """
-    _, dense, indptr, indices, data, _, _ = columns
     r = bases.shape[1]
     for k in range(bases.shape[0]):
         T = inverses[k]
@@ -189,13 +188,13 @@ def anneal(
                 return False
             while True:
                 t = draw_alias(rng, alias)
-                entry = tableau_entry(dense, indptr, indices, data, T[s], t)
+                entry = tableau_entry(columns, T[s], t)
                 cosine = abs(entry) / size
                 level = rng.random()
                 if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
                     break
             if t != bases[k, s]:
-                tableau_column(dense, indptr, indices, data, T, t, column)
+                tableau_column(columns, T, t, column)
                 replace_item(T, s, column, nonzero, row)
                 bases[k, s] = t
                 logs[k] -= math.log(abs(entry))
