@@ -12,7 +12,7 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, Trees, VolumeSampling, sample
-from zonodpp.samplers import trees, walk_cost
+from zonodpp.samplers import tree_walks, trees, walk_cost
 from zonodpp.samplers.methods import best_method
 from zonodpp.samples.storage import read_arrays
 from zonodpp.targets.blocks import blocks_of
@@ -202,7 +202,8 @@ class ForgetsTheNode(trees.TreeDraws):
 
     def advance(self, state, *arguments):
         made = super().advance(state, *arguments)
-        state["under_way"][trees.NODE] = state["under_way"][trees.START] % len(state["tree"])
+        under_way = state["under_way"]
+        under_way[tree_walks.NODE] = under_way[tree_walks.START] % len(state["tree"])
         return made
 
 
@@ -250,7 +251,7 @@ def test_a_call_ends_within_a_tree(endless, algorithm):
     subsets, rng = np.empty((3, endless.r), np.int32), np.random.default_rng(0)
     for calls in range(1, 4):
         assert sampler.advance(state, rng, subsets, np.empty((3, 0)), 1) == 0
-        assert state["under_way"][trees.STEPS] == calls * trees.CALL_STEPS
+        assert state["under_way"][tree_walks.STEPS] == calls * trees.CALL_STEPS
         sampler.check(state)
 
 
@@ -284,7 +285,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
         with pytest.warns(UserWarning, match="interrupted"):
             part = sample(target, 3, checkpoint=path, progress=stop, **call)
         arrays = read_arrays(path, "checkpoint")[1]
-        found.append((part.subsets.shape[1], arrays["chain1/under_way"][trees.STEPS]))
+        found.append((part.subsets.shape[1], arrays["chain1/under_way"][tree_walks.STEPS]))
     assert {steps > 0 for _, steps in found} == {True, False}
     np.testing.assert_array_equal(part.subsets, whole.subsets)
     np.testing.assert_array_equal(part.stats["steps"], whole.stats["steps"])
@@ -303,12 +304,12 @@ def test_states_that_cannot_be(monkeypatch, algorithm):
     sampler.check(state)
     nodes, cells, roots = len(state["tree"]), sampler.walk.blocks.edge.size, sampler.walk.roots
     changes = [
-        (trees.START, -1),
-        (trees.START, nodes),
-        (trees.NODE, -1),
-        (trees.NODE, nodes),
-        (trees.NODE, nodes - 1),  # in another block than the start
-        (trees.STEPS, -1),
+        (tree_walks.START, -1),
+        (tree_walks.START, nodes),
+        (tree_walks.NODE, -1),
+        (tree_walks.NODE, nodes),
+        (tree_walks.NODE, nodes - 1),  # in another block than the start
+        (tree_walks.STEPS, -1),
     ]
     for place, value in changes:
         damaged = {**state, "under_way": state["under_way"].copy()}
