@@ -371,7 +371,7 @@ def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
         return state
 
     monkeypatch.setattr(zonotope_walk.ZonotopeWalk, "start", noted)
-    HitAndRun(preset="paper").prepare(ProjectionDPP(A))
+    HitAndRun(tiling="fixed").prepare(ProjectionDPP(A))
     assert seen
     for c in seen:
         rest = c - A.T @ np.linalg.lstsq(A.T, c)[0]

@@ -50,10 +50,13 @@ def tile_with_point(columns: UnitColumns, basis: Integers, c: Floats, x: Floats)
 
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, basis: Integers) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
-    tile = tile_with_point(columns, basis, c, x)
-    pivots, _ = settle(columns, tile, NONE_FREE, tile_scratch(len(x), len(c)))
+    scratch, pivots = tile_scratch(len(x), len(c)), 0
+    for _ in range(2):  # again with a T that is computed anew: rounding errors of pivots add up
+        tile = tile_with_point(columns, basis, c, x)
+        pivots, _ = settle(columns, tile, NONE_FREE, scratch)
+        if pivots >= 0:
+            return tile
+        basis = tile.basis
     if pivots == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
-    if pivots < 0:
-        raise ArithmeticError("the tile of the point could not be found: A is close to singular")
-    return tile
+    raise ArithmeticError("the tile of the point could not be found: A is close to singular")

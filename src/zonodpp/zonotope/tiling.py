@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.arguments import check_finite, spawn
-from zonodpp.basis.inverse import independent_items
+from zonodpp.basis.columns import matrix_of
+from zonodpp.linalg.dense import to_dense
 from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.costs import as_costs, unit_costs
@@ -31,7 +33,9 @@ class Tiling:
         self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
         self._frame = frame_of(self.A, None)
         columns = self._frame.columns
-        self._first = independent_items(columns, np.argsort(-columns.lengths))
+        # Columns that are about as well conditioned as any, from which linear programs start.
+        order = scipy.linalg.qr(to_dense(matrix_of(columns)), mode="r", pivoting=True)[-1]
+        self._first = order[: self.r].astype(np.int64)
         if c is None:
             [generator] = spawn(rng, purpose="tiling")
             self._costs = generator.standard_normal(self.n)  # for unit columns
