@@ -47,8 +47,9 @@ from zonodpp.tiles.pivots import (
     next_break,
     pivot,
     put_tile,
+    tile_at,
+    tile_rows,
     tile_scratch,
-    tile_stack,
 )
 from zonodpp.tiles.start import bare_tile
 
@@ -240,7 +241,8 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     entries = rng.standard_normal(n)
     entries /= np.abs(entries)
     other, other_room = copy_of(single), tile_scratch(1, n)
-    stack, tiles = tile_stack(r, n, 2)
+    stack = tile_rows(r, n, 2)
+    tiles = [tile_at(row, r, n) for row in stack]
     put_tile(tiles[HOME], tile)
     point = copy_of(tile)
     point.u[:] = point.reach * rng.random(r)

@@ -18,6 +18,7 @@ from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import walk_line, zonotope_walk
 from zonodpp.tiles import costs
+from zonodpp.tiles.pivots import tile_at
 
 OPTIONS = {
     "default": {},
@@ -174,8 +175,9 @@ def test_many_steps_do_not_drift():
     subsets = np.empty((1, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((1, 0)), 200_000)
     lengths = sampler.columns.lengths
-    y = np.where(state["side"] < 0, lengths, 0.0)
-    y[state["basis"]] = state["u"]
+    tile = tile_at(state["tile"], target.r, lengths.size)
+    y = np.where(tile.side < 0, lengths, 0.0)
+    y[tile.basis] = tile.u
     unit = matrix_of(sampler.columns)
     assert np.abs(unit @ y - state["x"]).max() < 1e-9
     assert (y >= -1e-9).all()
@@ -193,7 +195,7 @@ def test_a_lost_tile_is_found_again_and_counted():
     state = sampler.start(rng, None)
     columns = scaled_columns(sampler)
     state["x"][:] = columns @ rng.random(columns.shape[1])  # somewhere else than the tile says
-    state["age"][0] = 10**6
+    tile_at(state["tile"], *columns.shape).age[0] = 10**6
     subsets = np.empty((5, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((5, 0)), 1)
     counts = dict(zip(sampler.counters, state["counts"], strict=True))
@@ -288,7 +290,8 @@ def test_start_from_a_given_basis():
     target = TARGETS["gaussian"]
     sampler = HitAndRun(preset="paper").prepare(target)
     state = sampler.start(np.random.default_rng(0), [5, 1, 3])
-    assert sorted(state["basis"].tolist()) == [1, 3, 5]
+    tile = tile_at(state["tile"], target.r, sampler.columns.lengths.size)
+    assert sorted(tile.basis.tolist()) == [1, 3, 5]
     samples = draw(target, init=[5, 1, 3])
     assert_law(samples.subsets, target)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._generators import address_of, generator_at
 from zonodpp._jit import VECTOR, inline_source, no_refcount
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Subsets
@@ -38,10 +39,7 @@ ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
 LENGTHS_AT_ONCE = 4096  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-FEW_BATCHES = 16  # of proposals; beyond them compiled code draws the random numbers itself
 DRAWS, PROPOSALS = range(2)  # what is counted
-# What is done: draws, items that the present draw has yet to get, proposals to the last accepted.
-DRAWN, LEFT, ACCEPTED = range(3)
 
 
 @dataclass(frozen=True)
@@ -152,44 +150,20 @@ class ExactDraws:
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Draw len(subsets) bases."""
-        columns, W, lengths, counts = self.columns, self.whitening, self.lengths, state["counts"]
-        if self.algorithm == "rejection":
-            self._reject(state, rng, subsets)
-        else:
-            draw_by_chain_rule(rng, columns, W, lengths, self.leverages, subsets, counts)
+        tables = self.columns, self.whitening, self.lengths
+        if self.algorithm == "chain-rule":
+            draw_by_chain_rule(rng, *tables, self.leverages, subsets, state["counts"])
+        elif not draw_by_rejection(
+            address_of(rng),
+            *(*tables, self.alias, subsets, state["counts"]),
+            *(state["pending"], state["levels"], state["head"], _scratch(self.width)),
+        ):
+            raise ArithmeticError(
+                f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
+                "target was made of has changed since; make the target anew"
+            )
         subsets.sort(axis=1)
         self.tracker.fill(subsets, tracked)
-
-    def _reject(self, state: State, rng: np.random.Generator, subsets: Subsets) -> None:
-        """Draw by rejection, in one call of compiled code if there is much to do.
-
-        Numba takes longer to open a generator than a few draws take. So these get random numbers
-        instead, as many as they are sure to use: a draw takes r proposals at least. The numbers are
-        the same either way, and none is left over but for the proposals that the state holds.
-        """
-        (draws, r), head = subsets.shape, state["head"]
-        width = r + -r % VECTOR  # zeros fill rows up to whole vectors
-        scratch = np.zeros((r + BATCH + 2, width))
-        counts = state["counts"]
-        progress = np.zeros(3, np.int64)
-        progress[LEFT], progress[ACCEPTED] = r, counts[PROPOSALS]
-        tables = self.columns, self.whitening, self.lengths, self.alias
-        queue = state["pending"], state["levels"], head, counts
-        while progress[DRAWN] < draws:
-            sure = ((draws - progress[DRAWN] - 1) * r + progress[LEFT]) // BATCH
-            if sure > FEW_BATCHES:
-                draw_many(
-                    rng, np.empty((1, 2 * BATCH)), *tables, subsets, *queue, progress, scratch
-                )
-            else:
-                batches = max(1, sure) if head[0] == BATCH else 0
-                uniforms = rng.random((batches, 2 * BATCH))
-                draw_by_rejection(uniforms, *tables, subsets, *queue, progress, scratch)
-            if counts[PROPOSALS] - progress[ACCEPTED] > PATIENCE * r:
-                raise ArithmeticError(
-                    f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
-                    "target was made of has changed since; make the target anew"
-                )
 
     def check(self, state: State) -> None:
         """Check the queue of proposals."""
@@ -217,9 +191,14 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
     )
 
 
+def _scratch(r: int) -> Floats:
+    """Allocate memory for N, a batch of columns and two rows, filled up to whole vectors."""
+    return np.zeros((r + BATCH + 2, r + -r % VECTOR))
+
+
 @inline_source
 def propose(
-    uniforms: Floats, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
+    rng: np.random.Generator, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
 ) -> None:
     """Draw a batch of items, and for each the level that its share outside the span must exceed.
 
@@ -227,7 +206,7 @@ def propose(
     """
     n = alias.shape[0]
     for b in range(BATCH):
-        place = uniforms[b] * n
+        place = rng.random() * n
         cell = min(int(place), n - 1)
         pending[b] = cell
         levels[b] = place - cell
@@ -237,7 +216,7 @@ def propose(
         other = int(alias[cell, 1])
         pending[b] = cell if levels[b] < share else other
     for b in range(BATCH):
-        levels[b] = uniforms[BATCH + b] * lengths[pending[b]]
+        levels[b] = rng.random() * lengths[pending[b]]
 
 
 @inline_source
@@ -251,44 +230,42 @@ def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None
 
 @no_refcount
 def draw_by_rejection(
-    uniforms: Floats,
+    address: int,
     columns: Columns,
     W: Floats,
     lengths: Floats,
     alias: Floats,
     subsets: Subsets,
+    counts: Integers,
     pending: Integers,
     levels: Floats,
     head: Integers,
-    counts: Integers,
-    progress: Integers,
     scratch: Floats,
-) -> None:
-    """Fill subsets with draws until all are made or the random numbers are used up.
+) -> bool:
+    """Fill subsets with draws; False if too many proposals in a row are rejected.
 
     A column's weight scales its leverage and its share outside the span alike. So it enters the
-    proposal table alone, and ``lengths`` are |W a_i|^2 without it. ``progress`` says where to go on
-    with N, the first rows of ``scratch``. Row k of ``uniforms`` is used for one batch of proposals.
+    proposal table alone, and ``lengths`` are |W a_i|^2 without it.
     """
+    rng = generator_at(address)
     r, width = W.shape[0], scratch.shape[1]
     N, fetched = scratch[:r], scratch[r : r + BATCH]
     c, row = scratch[r + BATCH], scratch[r + BATCH + 1]
     dense = columns.dense
     sparse = dense.shape[0] == 0
     # Counts stay in registers: two chains may have theirs in one line of the cache.
-    drawn, m, accepted = progress[DRAWN], progress[LEFT], progress[ACCEPTED]
-    proposals, h = counts[PROPOSALS], head[0]
-    before, batch = drawn, 0
+    proposals, h, last = counts[PROPOSALS], head[0], counts[PROPOSALS] + PATIENCE * r
     is_fetched = sparse
-    while drawn < subsets.shape[0]:
-        if m == r:
-            for j in range(r):
-                for i in range(r):
-                    N[j, i] = W[j, i]
-        while m > 0 and (h < BATCH or batch < uniforms.shape[0]):
+    for drawn in range(subsets.shape[0]):
+        for j in range(r):
+            for i in range(r):
+                N[j, i] = W[j, i]
+        m = r
+        while m > 0:
             if h == BATCH:
-                propose(uniforms[batch], alias, lengths, pending, levels)
-                batch += 1
+                if proposals > last:
+                    return False
+                propose(rng, alias, lengths, pending, levels)
                 h = 0
                 is_fetched = sparse
             if not is_fetched:
@@ -303,51 +280,9 @@ def draw_by_rejection(
             if levels[h] < left:
                 subsets[drawn, r - m] = item
                 reflect(N, m, width, c, math.sqrt(left), row)
-                accepted = proposals
+                last = proposals + PATIENCE * r
                 m -= 1
             h += 1
-        if m > 0:
-            break
-        drawn += 1
-        m = r
-    progress[DRAWN], progress[LEFT], progress[ACCEPTED] = drawn, m, accepted
-    counts[DRAWS] += drawn - before
+    counts[DRAWS] += subsets.shape[0]
     counts[PROPOSALS], head[0] = proposals, h
-
-
-@no_refcount
-def draw_many(
-    rng: np.random.Generator,
-    numbers: Floats,
-    columns: Columns,
-    W: Floats,
-    lengths: Floats,
-    alias: Floats,
-    subsets: Subsets,
-    pending: Integers,
-    levels: Floats,
-    head: Integers,
-    counts: Integers,
-    progress: Integers,
-    scratch: Floats,
-) -> None:
-    """Fill subsets with draws; return early if too many proposals in a row are rejected."""
-    most = PATIENCE * W.shape[0]
-    while progress[DRAWN] < subsets.shape[0] and counts[PROPOSALS] - progress[ACCEPTED] <= most:
-        rows = 1 if head[0] == BATCH else 0  # pending proposals come first
-        for k in range(rows * numbers.shape[1]):
-            numbers[0, k] = rng.random()
-        draw_by_rejection(
-            numbers[:rows],
-            columns,
-            W,
-            lengths,
-            alias,
-            subsets,
-            pending,
-            levels,
-            head,
-            counts,
-            progress,
-            scratch,
-        )
+    return True

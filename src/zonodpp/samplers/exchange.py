@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._generators import address_of
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
@@ -185,7 +186,7 @@ class ExchangeWalk(ChainOnBases):
         """Walk ``thin`` steps for each of len(subsets) draws."""
         chain = self.chain(state, subsets, tracked, thin)
         inside, _, _, tableau, age = chain.basis
-        while not walk(rng, chain):
+        while not walk(address_of(rng), chain):
             renew(tableau, age, chain.counts, lambda: self._tableau(inside))
 
     def _tableau(self, inside: Integers) -> Floats:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zonodpp._generators import generator_at
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.alias import draw_alias
@@ -253,12 +254,13 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
 
 
 @no_refcount
-def walk(rng: np.random.Generator, chain: ExchangeChain) -> bool:
+def walk(address: int, chain: ExchangeChain) -> bool:
     """Fill subsets with draws ``thin`` steps apart; add to tracked the presence at each step.
 
     Returns False when the tableau is to be computed anew: after ``oldest`` updates, and before a
     small pivot. ``progress`` says where to go on when the caller has done so.
     """
+    rng = generator_at(address)
     inside, _, place, _, age = chain.basis
     subsets, progress, weights = chain.subsets, chain.progress, chain.scratch.weights
     starts, items, ordered = chain.starts, chain.items, chain.scratch.ordered

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from numpy.random import Generator
-
+from zonodpp._generators import generator_at
 from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Integers
 from zonodpp.samplers.chains import ACCEPTED
@@ -29,17 +28,24 @@ from zonodpp.samplers.lines import (
     draw_direction,
     finish_step,
     follow_sets,
+    line_in_kernel,
 )
 from zonodpp.tiles.chord import Ellipsoid, chord_ends
 from zonodpp.tiles.long_step import NONE_FREE, settle
-from zonodpp.tiles.pivots import OLDEST, multiply
+from zonodpp.tiles.pivots import OLDEST, multiply, scratch_in_kernel, tile_in_kernel
 
 
 @no_refcount
-def run_by_long_steps(rng: Generator, chain: Chain, ellipsoid: Ellipsoid) -> int:
+def run_by_long_steps(address: int, chain: Chain, ellipsoid: Ellipsoid) -> int:
     """Do as `run_by_walk`, by long steps."""
-    columns, rule, stack, home, walker, line, scratch, draws = chain
-    x, d, counts = line.x, line.d, draws.counts
+    rng = generator_at(address)
+    columns, rule, stack, memory, x, c, starts, items, draws = chain
+    r, n = x.shape[0], c.shape[0]
+    home = tile_in_kernel(stack[HOME], r, n)
+    walker = tile_in_kernel(stack[WALKER], r, n)
+    line = line_in_kernel(memory, x, c, starts, items)
+    scratch = scratch_in_kernel(memory, r, n)
+    d, counts = line.d, draws.counts
     while draws.progress[DRAW] < draws.subsets.shape[0]:
         if home.age[0] >= OLDEST:
             return OLD_HOME

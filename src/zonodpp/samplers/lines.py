@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source
-from zonodpp._types import Booleans, Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.tiles.pivots import TileScratch, TileState
+from zonodpp.tiles.pivots import scratch_size
 
 COUNTERS = (*BASIS_COUNTERS, "moved", "tiles", "lost tiles")
 MOVED, TILES, LOST_TILES = range(len(BASIS_COUNTERS), len(COUNTERS))
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     tally: Floats  # (TALLY,) sums over the tiles of the line, see `walk_line`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
-    in_sets: Booleans  # (n,) whether the item is in any tracked set
+    in_sets: Floats  # (n,) 1 if the item is in any tracked set, else 0
     inside: Floats  # (sets,) 1 if the tracked set is in the present tile, else 0
     share: Floats  # (sets,) see `follow_sets`
 
@@ -76,21 +76,44 @@ class Chain(NamedTuple):
 
     columns: UnitColumns
     rule: Rule
-    stack: Floats  # the tiles HOME, WALKER and CHOSEN
-    home: TileState
-    walker: TileState
-    line: Line
-    scratch: TileScratch
+    stack: Floats  # the tiles HOME, WALKER and CHOSEN, a row for each
+    memory: Floats  # scratch, and behind it what `line_at` takes
+    x: Floats
+    c: Floats
+    starts: Integers
+    items: Integers
     draws: Draws
 
 
-def new_line(x: Floats, c: Floats, tracker: SetTracker) -> Line:
-    """Allocate what a line takes, for the point x and the costs c."""
-    d, along, z = np.empty((3, len(x)))
-    in_sets = np.zeros(len(c), np.bool_)
-    in_sets[tracker.items] = True
-    sets = tracker.starts, tracker.items, in_sets, *np.zeros((2, tracker.size))
-    return Line(x, c, d, along, z, np.zeros(TALLY), *sets)
+def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
+    """Allocate scratch and what `line_at` takes."""
+    memory = np.zeros(scratch_size(r, n) + 3 * r + TALLY + n + 2 * tracker.size)
+    if tracker.size:
+        memory[-n - 2 * tracker.size :][tracker.items] = 1.0
+    return memory
+
+
+def line_at(memory: Floats, x: Floats, c: Floats, starts: Integers, items: Integers) -> Line:
+    """Return a line for the point x and the costs c: views of the end of the memory."""
+    r, n, sets = x.shape[0], c.shape[0], starts.shape[0] - 1
+    seen = memory.shape[0] - 2 * sets
+    tally = seen - n - TALLY
+    return Line(
+        x,
+        c,
+        memory[tally - 3 * r : tally - 2 * r],
+        memory[tally - 2 * r : tally - r],
+        memory[tally - r : tally],
+        memory[tally : seen - n],
+        starts,
+        items,
+        memory[seen - n : seen],
+        memory[seen : seen + sets],
+        memory[seen + sets :],
+    )
+
+
+line_in_kernel = inline_source(line_at)
 
 
 @forceinline

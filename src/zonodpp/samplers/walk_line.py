@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
+from zonodpp._generators import generator_at
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
@@ -35,9 +36,19 @@ from zonodpp.samplers.lines import (
     draw_direction,
     finish_step,
     follow_sets,
+    line_in_kernel,
 )
 from zonodpp.samplers.tilings import draw_costs, draw_point, price_basis, set_bounds
-from zonodpp.tiles.pivots import OLDEST, TileScratch, TileState, cross, multiply, next_break
+from zonodpp.tiles.pivots import (
+    OLDEST,
+    TileScratch,
+    TileState,
+    cross,
+    multiply,
+    next_break,
+    scratch_in_kernel,
+    tile_in_kernel,
+)
 
 ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has gone astray
 # The entries of ``line.tally``: what has been seen on the line so far.
@@ -60,12 +71,18 @@ ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has go
 
 
 @no_refcount
-def run_by_walk(rng: Generator, chain: Chain) -> int:
+def run_by_walk(address: int, chain: Chain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
     """
-    columns, rule, stack, home, walker, line, scratch, draws = chain
+    rng = generator_at(address)
+    columns, rule, stack, memory, x, c, starts, items, draws = chain
+    r, n = x.shape[0], c.shape[0]
+    home = tile_in_kernel(stack[HOME], r, n)
+    walker = tile_in_kernel(stack[WALKER], r, n)
+    line = line_in_kernel(memory, x, c, starts, items)
+    scratch = scratch_in_kernel(memory, r, n)
     progress, tally = draws.progress, line.tally
     while progress[DRAW] < draws.subsets.shape[0]:
         half = progress[HALF]
@@ -181,7 +198,7 @@ def walk_half(
             while density < 1.0 / ROOT:
                 density *= HUGE
                 level -= 1
-            changed = line.in_sets[left] or line.in_sets[entered]
+            changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
             reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
         else:

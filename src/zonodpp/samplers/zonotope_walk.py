@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._generators import address_of
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items
 from zonodpp.basis.inverse import inverse_of
@@ -17,18 +18,20 @@ from zonodpp.samplers.lines import (
     COUNTERS,
     DONE,
     HALF,
+    HOME,
     LOST,
     LOST_TILES,
-    OLD_HOME,
     OLD_WALKER,
     Chain,
     Draws,
+    Line,
     Rule,
-    new_line,
+    line_at,
+    line_memory,
 )
 from zonodpp.samplers.walk_line import run_by_walk
 from zonodpp.tiles.chord import Ellipsoid
-from zonodpp.tiles.pivots import TileState, put_tile, tile_scratch, tile_stack
+from zonodpp.tiles.pivots import TileState, put_tile, tile_at, tile_rows
 from zonodpp.tiles.start import find_tile, point_of, tile_from_basis, tile_with_point
 
 
@@ -54,45 +57,51 @@ class ZonotopeWalk(ChainOnBases):
             costs[: self.costs.size] = self.costs
         tile = tile_from_basis(self.columns, basis, costs)
         tile.u[:] = rng.random(self.width) * tile.reach
-        state = {name: array.copy() for name, array in tile._asdict().items()}
-        state |= {"x": np.ascontiguousarray(point_of(self.columns, tile)), "c": costs}
-        state["counts"] = np.zeros(len(COUNTERS), np.int64)
-        return state
+        row = tile_rows(self.width, costs.size, 1)[0]
+        put_tile(tile_at(row, self.width, costs.size), tile)
+        x = np.ascontiguousarray(point_of(self.columns, tile))
+        return {"tile": row, "x": x, "c": costs, "counts": np.zeros(len(COUNTERS), np.int64)}
 
     def advance(
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Make thin * len(subsets) steps."""
-        r, n = self.width, self.columns.lengths.size
-        stack, (home, walker, _) = tile_stack(r, n, 3)
-        put_tile(home, TileState(*(state[name] for name in TileState._fields)))
-        line = new_line(state["x"], state["c"], self.tracker)
+        r, n, tracker = self.width, self.columns.lengths.size, self.tracker
+        stack, memory = tile_rows(r, n, 3), line_memory(r, n, tracker)
+        stack[HOME] = state["tile"]
         draws = Draws(subsets, tracked, thin, np.zeros(3, np.int64), state["counts"])
-        scratch = tile_scratch(r, n)
-        chain = Chain(self.columns, self.rule, stack, home, walker, line, scratch, draws)
-        status = LOST
+        point = state["x"], state["c"], tracker.starts, tracker.items
+        chain = Chain(self.columns, self.rule, stack, memory, *point, draws)
+        address, status = address_of(rng), LOST
         while status != DONE:
             if self.rule.long_steps:
-                status = run_by_long_steps(rng, chain, self.ellipsoid)
+                status = run_by_long_steps(address, chain, self.ellipsoid)
             else:
-                status = run_by_walk(rng, chain)
-            if status == OLD_WALKER:
-                self._renew(walker, line.along, draws.counts)
-            elif status == LOST or (status == OLD_HOME and not self._renew_home(chain)):
-                self._find_home(chain)
+                status = run_by_walk(address, chain)
+            if status != DONE:
+                self._mend(chain, status)
         subsets.sort(axis=1)
-        for name, array in home._asdict().items():
-            state[name][...] = array
+        state["tile"][:] = stack[HOME]
+
+    def _mend(self, chain: Chain, status: int) -> None:
+        """Compute anew, or find again, what a kernel has returned for."""
+        home, walker, _ = (tile_at(row, self.width, len(chain.c)) for row in chain.stack)
+        line = line_at(chain.memory, chain.x, chain.c, chain.starts, chain.items)
+        counts = chain.draws.counts
+        if status == OLD_WALKER:
+            self._renew(walker, line.along, counts)
+        elif status == LOST or not self._renew_home(home, line, counts):
+            self._find_home(home, line, counts)
+            line.share[:] = line.tally[:] = chain.draws.progress[HALF] = 0
 
     def _renew(self, tile: TileState, d: Floats, counts: Integers) -> None:
         """Compute T and the speeds anew from the basis."""
         renew(tile.T, tile.age, counts, lambda: inverse_of(self.columns, tile.basis))
         tile.v[:] = tile.T @ d
 
-    def _renew_home(self, chain: Chain) -> bool:
+    def _renew_home(self, home: TileState, line: Line, counts: Integers) -> bool:
         """Compute everything anew from the basis and the point; False if the tile was lost."""
-        home, line = chain.home, chain.line
-        self._renew(home, line.d, chain.draws.counts)
+        self._renew(home, line.d, counts)
         if self.rule.fresh:
             return True
         tile = tile_with_point(self.columns, home.basis, line.c, line.x)
@@ -100,21 +109,20 @@ class ZonotopeWalk(ChainOnBases):
         beyond = max(-tile.u.min(), (tile.u - tile.reach).max())
         return bool(beyond <= 100.0 * self.columns.tolerance)
 
-    def _find_home(self, chain: Chain) -> None:
+    def _find_home(self, home: TileState, line: Line, counts: Integers) -> None:
         """Find the tile of the point again, and count that it was lost."""
-        home, line = chain.home, chain.line
-        chain.draws.counts[LOST_TILES] += 1
+        counts[LOST_TILES] += 1
         if self.rule.fresh:  # there is no point to find
             put_tile(home, tile_from_basis(self.columns, home.basis, line.c))
         else:
             put_tile(home, find_tile(self.columns, line.x, line.c, home.basis))
-        line.share[:] = line.tally[:] = chain.draws.progress[HALF] = 0
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""
         lengths = self.columns.lengths
-        basis = as_items(state["basis"], lengths.size, "the basis")
-        if not (lengths[basis] > 0).all() or (state["reach"] != lengths[basis]).any():
+        tile = tile_at(state["tile"], self.width, lengths.size)
+        basis = as_items(tile.basis, lengths.size, "the basis")
+        if not (lengths[basis] > 0).all() or (tile.reach != lengths[basis]).any():
             raise ValueError("the lengths of the basis' columns are others")
-        if not np.isin(state["side"], (-1.0, 0.0, 1.0)).all() or (state["gap"] < 0).any():
+        if not np.isin(tile.side, (-1.0, 0.0, 1.0)).all() or (tile.gap < 0).any():
             raise ValueError("the bounds of the items outside the basis are none")

@@ -7,7 +7,6 @@ paper (equation 9). One pivot leads into a neighbouring tile.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -48,27 +47,36 @@ class TileScratch(NamedTuple):
     space: Floats  # (4, r)
 
 
+def tile_at(row: Floats, r: int, n: int) -> TileState:
+    """Return the tile that one array holds, so that one loop copies a tile: views of its parts.
+
+    The bounds come first: 2 n entries. Integers are views of the same memory.
+    """
+    after = 2 * n + r * r
+    integers = row.view(np.int64)
+    return TileState(
+        integers[after + 3 * r : after + 4 * r],
+        row[2 * n : after].reshape((r, r)),
+        row[after : after + r],
+        row[after + r : after + 2 * r],
+        row[after + 2 * r : after + 3 * r],
+        row[:n],
+        row[n : 2 * n],
+        integers[after + 4 * r :],
+    )
+
+
+tile_in_kernel = inline_source(tile_at)
+
+
+def tile_rows(r: int, n: int, count: int) -> Floats:
+    """Allocate an array of tiles, a row for each."""
+    return np.zeros((count, 2 * n + r * r + 4 * r + 1))
+
+
 def empty_tile(r: int, n: int) -> TileState:
     """Allocate a tile."""
-    return tile_stack(r, n, 1)[1][0]
-
-
-def tile_stack(r: int, n: int, count: int) -> tuple[Floats, list[TileState]]:
-    """Allocate tiles, each of them a row of one array, so that one loop copies a tile.
-
-    A row begins with the bounds: its first 2 n entries. The integers are read and written through
-    views of the same memory.
-    """
-    sizes = (n, n, r * r, r, r, r, r, 1)
-    ends = list(accumulate(sizes))
-    stack = np.zeros((count, ends[-1]))
-    tiles = []
-    for row in stack:
-        parts = [row[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-        gap, side, T, u, v, reach, basis, age = parts
-        integers = basis.view(np.int64), age.view(np.int64)
-        tiles.append(TileState(integers[0], T.reshape(r, r), u, v, reach, gap, side, integers[1]))
-    return stack, tiles
+    return tile_at(tile_rows(r, n, 1)[0], r, n)
 
 
 def put_tile(tile: TileState, other: TileState) -> None:
@@ -82,19 +90,33 @@ def copy_of(tile: TileState) -> TileState:
     return TileState._make(array.copy() for array in tile)
 
 
+def scratch_size(r: int, n: int) -> int:
+    """Return how many numbers scratch takes."""
+    return 3 * n + 7 * r + 1
+
+
 def tile_scratch(r: int, n: int) -> TileScratch:
     """Allocate scratch."""
-    ratio = np.empty(n)
+    return scratch_at(np.empty(scratch_size(r, n)), r, n)
+
+
+def scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
+    """Return scratch as views of the first numbers of an array."""
+    after = 2 * n + 3 * r
+    integers = memory.view(np.int64)
     return TileScratch(
-        row=np.empty(n),
-        ratio=ratio,
-        bits=ratio.view(np.int64),
-        column=np.empty(r),
-        weights=np.empty(r),
-        nonzero=np.empty(r, np.int64),
-        order=np.empty(n + 1, np.int64),
-        space=np.empty((4, r)),
+        memory[:n],
+        memory[n : 2 * n],
+        integers[n : 2 * n],
+        memory[2 * n : 2 * n + r],
+        memory[2 * n + r : 2 * n + 2 * r],
+        integers[2 * n + 2 * r : after],
+        integers[after : after + n + 1],
+        memory[after + n + 1 : after + n + 1 + 4 * r].reshape((4, r)),
     )
+
+
+scratch_in_kernel = inline_source(scratch_at)
 
 
 @forceinline
