@@ -163,6 +163,8 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
+    if type(value) is int and least <= value <= most:
+        return value
     try:
         if isinstance(value, bool):
             raise TypeError

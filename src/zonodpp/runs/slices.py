@@ -225,7 +225,8 @@ def _make_steps(
         return 0
     if chain.taken == 0 and steps >= thin:
         made = sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
-        tracked /= thin
+        if thin > 1:
+            tracked /= thin
         return len(subsets) if made is None else made
     part = min(steps, thin - chain.taken)
     sampler.advance(chain.state, chain.rng, subsets[:1], chain.sums[None, :], part)

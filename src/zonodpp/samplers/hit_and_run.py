@@ -136,7 +136,7 @@ class HitAndRun:
         if reflect is None:
             plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
             reflect = plain and self.window is None and bool(track)
-        method = replace(self, reflect=reflect)
+        method = replace(self, reflect=True) if reflect else self
         key = None if self.c is not None else method  # arrays have no hash to find them by
         return chain_on_bases(target, self.name, key, track, method._on_bases)
 

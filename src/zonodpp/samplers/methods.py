@@ -63,8 +63,10 @@ def method_of(
         return method
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
         method = best_method(target).name
+    if not options:
+        return _plain(method)
     kind = method_class(method)
-    known = [field.name for field in fields(kind)] if options else []
+    known = [field.name for field in fields(kind)]
     if unknown := sorted(options.keys() - known):
         hints = (_meant(name, known, parameters) for name in unknown)
         meant = next((f"; did you mean {hint}=?" for hint in hints if hint), "")
@@ -76,11 +78,15 @@ def method_of(
     return found
 
 
+@cache
+def _plain(name: str) -> Any:
+    """Return the method object with no options; methods do not change, so one is enough."""
+    return method_class(name)()
+
+
 def best_method(target: Target) -> Method:
     """Return the first method of the target's own list that suits it."""
-    candidates = (method_class(name)() for name in target.methods)
-    best: Method = next(method for method in candidates if method.suits(target))
-    return best
+    return next(method for method in map(_plain, target.methods) if method.suits(target))
 
 
 def options_of(method: object) -> dict[str, object]:
