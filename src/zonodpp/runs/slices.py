@@ -98,12 +98,12 @@ class Run:
     @property
     def done(self) -> bool:
         """Whether all chains have all their draws."""
-        return all(chain.drawn == self.draws for chain in self.chains)
+        return self.draws is not None and self.length >= self.draws
 
     @property
     def length(self) -> int:
         """The draws of the shortest chain."""
-        return min(chain.drawn for chain in self.chains)
+        return min([chain.drawn for chain in self.chains])
 
     @property
     def counts(self) -> Integers:

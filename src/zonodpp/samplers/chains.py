@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.basis.inverse import given_basis, has_drifted, random_basis
-from zonodpp.samplers import State, remembered_start
+from zonodpp.samplers import PackedState, State, packed, remembered_start, unpacked
 from zonodpp.samplers.tracking import SetTracker
 
 # The first entries of ``counts``.
@@ -25,7 +25,7 @@ class ChainOnBases:
 
     columns: UnitColumns
     tracker: SetTracker
-    starts: dict[int, State] = field(default_factory=dict, kw_only=True)  # those made so far
+    starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # those made so far
     independent: bool = field(default=False, kw_only=True)
 
     @property
@@ -36,7 +36,7 @@ class ChainOnBases:
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
         if init is not None:
-            return self._at(given_basis(init, self.columns, self.tracker.n), rng)
+            return unpacked(packed(self._at(given_basis(init, self.columns, self.tracker.n), rng)))
         return remembered_start(self.starts, rng, self._random_start)
 
     def _random_start(self, rng: np.random.Generator) -> State:

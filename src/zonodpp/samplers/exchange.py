@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
 from zonodpp._generators import address_of
 from zonodpp._types import Floats, Integers, Subsets
@@ -46,7 +45,6 @@ from zonodpp.samplers.exchange_walk import (
     BasisState,
     ExchangeChain,
     ExchangeScratch,
-    aligned,
     walk,
 )
 from zonodpp.samplers.tracking import SetTracker
@@ -147,13 +145,6 @@ class ExchangeWalk(ChainOnBases):
     whole: bool
     oldest: int
     counters: tuple[str, ...] = COUNTERS
-
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
-        """Start in the given basis, or in a random one."""
-        state = super().start(rng, init)
-        tableau = aligned(state["tableau"].shape)
-        tableau[:] = state["tableau"]
-        return {**state, "tableau": tableau}
 
     def _at(self, basis: Integers, rng: np.random.Generator) -> State:
         """Return the state of a chain at a basis."""

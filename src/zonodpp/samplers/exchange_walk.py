@@ -5,7 +5,6 @@ A part of `zonodpp.samplers.exchange`, where the mathematics is.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ TINY_PIVOTS = len(BASIS_COUNTERS)
 ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 BLOCK = 4  # weights that are summed together; they lie n / 4 apart, so that sums are vectorised
-CACHE_LINE = 8  # numbers
 
 
 class BasisState(NamedTuple):
@@ -70,14 +68,6 @@ class ExchangeChain(NamedTuple):
     thin: int
     progress: Integers  # (4,) the draw, the step, and an exchange that waits: its place and item
     counts: Integers
-
-
-def aligned(shape: tuple[int, ...]) -> Floats:
-    """Allocate an array that begins with a cache line: updates of T are faster by a third."""
-    size = math.prod(shape)
-    memory = np.empty(size + CACHE_LINE - 1)
-    first = -memory.ctypes.data // memory.itemsize % CACHE_LINE
-    return memory[first : first + size].reshape(shape)
 
 
 @forceinline

@@ -63,10 +63,8 @@ def method_of(
         return method
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
         method = best_method(target).name
-    if not options:
-        return _plain(method)
     kind = method_class(method)
-    known = [field.name for field in fields(kind)]
+    known = [field.name for field in fields(kind)] if options else []
     if unknown := sorted(options.keys() - known):
         hints = (_meant(name, known, parameters) for name in unknown)
         meant = next((f"; did you mean {hint}=?" for hint in hints if hint), "")
@@ -74,7 +72,7 @@ def method_of(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; it knows "
             f"{', '.join(map(repr, known))}"
         )
-    found: Method = kind(**options)
+    found: Method = kind(**options) if options else _plain(method)
     return found
 
 
@@ -86,7 +84,8 @@ def _plain(name: str) -> Any:
 
 def best_method(target: Target) -> Method:
     """Return the first method of the target's own list that suits it."""
-    return next(method for method in map(_plain, target.methods) if method.suits(target))
+    best: Method = next(method for method in map(_plain, target.methods) if method.suits(target))
+    return best
 
 
 def options_of(method: object) -> dict[str, object]:
