@@ -14,6 +14,7 @@ from zonodpp import ProjectionDPP, Samples, sample
 from zonodpp.runs import checkpoint
 from zonodpp.samples import storage
 from zonodpp.samples.storage import read_arrays, write_arrays
+from zonodpp.tiles.pivots import tile_at
 
 METHODS = {
     "exact": {"method": "exact"},
@@ -268,9 +269,16 @@ def rewritten(target, path, change, **call):
 
 
 def put(name, value):
+    """Change the first entry of an array, or of a part of a tile: "chain0/tile basis"."""
+    name, *part = name.split()
+
     def change(header, arrays):
-        arrays[name] = arrays[name].copy()
-        arrays[name].flat[0] = value
+        array = arrays[name] = arrays[name].copy()
+        if part:
+            r = arrays["subsets"].shape[2]
+            n = (array.size - r * r - 4 * r - 1) // 2
+            array = getattr(tile_at(array, r, n), part[0])
+        array.flat[0] = value
 
     return change
 
@@ -286,8 +294,8 @@ ARRAYS = {
     "exact": ["chain0/pending", "chain1/head"],
     "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place"],
     "barker": ["chain0/inside", "chain0/place"],
-    "zonotope": ["chain0/basis", "chain1/basis"],
-    "paper": ["chain0/basis", "chain0/side"],
+    "zonotope": ["chain0/tile basis", "chain1/tile basis"],
+    "paper": ["chain0/tile basis", "chain0/tile side"],
     "trees": ["chain0/counts", "chain1/under_way", "subsets"],
 }
 
@@ -339,7 +347,7 @@ def test_shapes_and_types(target, tmp_path, method, make):
 def test_numbers_that_are_none(target, tmp_path, number):
     call = {"chains": 2, "rng": 1, "method": "zonotope"}
     with pytest.raises(ValueError, match=r"run is damaged .*NaN or infinity"):
-        rewritten(target, tmp_path / "run", put("chain0/T", number), **call)
+        rewritten(target, tmp_path / "run", put("chain0/tile T", number), **call)
 
 
 def in_chain(**entries):
