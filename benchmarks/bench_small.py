@@ -112,7 +112,7 @@ def loop_of_calls(name: str, method: str, repeats: int) -> Row:
         return time.thread_time() - begun
 
     single = partial(sample, target, 1, method=method)
-    loop(single)  # starts are remembered
+    repeat(single, 10 * few)  # until all starts are remembered
     found = [(loop(single) - steps()) / loop(partial(exact.draw, rng)) for _ in range(repeats)]
     return {
         "what": f"{name}: sample(target, 1, method={method!r}) beyond its step, over a prepared "
