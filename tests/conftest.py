@@ -26,7 +26,8 @@ for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
 _cache = _root / ".numba_cache" / _hash.hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache))
 
-collect_ignore = ["cuda_simulated.py", "cuda_cases.py"]  # for the processes of test_cuda.py
+# For the processes of test_cuda.py.
+collect_ignore = ["cuda_cases.py", "cuda_groups.py", "cuda_simulated.py"]
 
 
 def pytest_collection_finish():

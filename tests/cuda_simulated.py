@@ -9,13 +9,13 @@ import contextlib
 import sys
 import threading
 
+import cuda_groups
 import numpy as np
 from numba import cuda
 from numba.cuda.simulator import kernel, kernelapi
 from numba.np import numpy_support
 
 from zonodpp.cuda import (
-    batches,
     engines,
     entering,
     exact,
@@ -26,12 +26,11 @@ from zonodpp.cuda import (
     rows,
     step_starts,
     tiles,
-    warps,
     zonotope,
 )
 
 # The files that hold kernels.
-OURS = (exact, batches, groups, proposals, warps)
+OURS = (exact, groups, proposals, cuda_groups)
 OURS += (entering, exchange, inverses, rows, step_starts, tiles, zonotope)
 
 

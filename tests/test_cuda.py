@@ -1,6 +1,8 @@
 """The kernels for a GPU, in numba's simulator: laws, broken twins, and what `sample` does there.
 
-`benchmarks/cuda_device.py` checks the same laws with millions of draws on a real one.
+With ZONODPP_CUDA_DEVICE=1 all of it runs on a real one, with millions of draws for each law:
+
+    ZONODPP_CUDA_DEVICE=1 python -m pytest -rP tests/test_cuda.py
 """
 
 import importlib.util
@@ -12,6 +14,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
+ON_DEVICE = os.environ.get("ZONODPP_CUDA_DEVICE") == "1"
 CASES = (
     "known_numbers",
     "blocks",
@@ -34,13 +37,15 @@ def run_python(code, **variables):
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("numba.cuda.simulator") is None,
+    not ON_DEVICE and importlib.util.find_spec("numba.cuda.simulator") is None,
     reason="this numba has no simulator of a GPU; numba-cuda has one",
 )
 @pytest.mark.parametrize("case", CASES)
-def test_in_the_simulator(case):
-    code = f"import cuda_cases; cuda_cases.{case}()"
-    done = run_python(code, NUMBA_ENABLE_CUDASIM="1")
+def test_kernels(case):
+    first = "" if ON_DEVICE else "import cuda_simulated; "
+    code = f"{first}import cuda_cases; cuda_cases.{case}()"
+    done = run_python(code, NUMBA_ENABLE_CUDASIM="0" if ON_DEVICE else "1")
+    print(done.stdout)
     assert done.returncode == 0, done.stderr[-3000:]
 
 

@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numba import config, cuda
+from numpy.typing import NDArray
 
 Function: TypeAlias = Callable[..., Any]  # that kernels call
 Word = np.uint64  # holds 32 or 64 random bits
+Words: TypeAlias = NDArray[np.uint64]  # the keys of all chains
 Index = np.uint64  # an index that is not negative: no code counts it from the end
 
 

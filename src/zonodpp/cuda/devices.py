@@ -7,28 +7,19 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numba import config, cuda
+from numba import cuda
 
 from zonodpp._optional import optional
 
 LEAST_CAPABILITY = (7, 0)
-SIMULATED_BLOCKS = 2  # blocks of a grid in numba's simulator, which runs them one after another
-SIMULATED_SHARED = 2**20  # bytes of shared memory that the simulator is asked for at most
 
 
 class NoDeviceError(RuntimeError):
     """There is no GPU that this package can use."""
 
 
-def is_simulated() -> bool:
-    """Tell whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1)."""
-    return bool(config.ENABLE_CUDASIM)
-
-
 def need_device() -> None:
     """Raise an error that says what is missing, if kernels cannot run."""
-    if is_simulated():
-        return
     optional("numba_cuda", "cuda", "device='cuda'")
     if not cuda.is_available():
         raise NoDeviceError(
@@ -46,16 +37,7 @@ def need_device() -> None:
 
 def shared_limit() -> int:
     """Return the bytes of shared memory that one block may have."""
-    if is_simulated():
-        return SIMULATED_SHARED
     return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-
-
-def free_memory() -> int:
-    """Return the bytes of the device's memory that are free."""
-    if is_simulated():
-        return 2**40
-    return int(cuda.current_context().get_memory_info().free)
 
 
 def to_device(array: Any) -> Any:
@@ -68,10 +50,7 @@ def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any)
 
     Kernels go through their work in strides of the grid, so that any number of blocks will do.
     """
-    if is_simulated():
-        grid = min(blocks, SIMULATED_BLOCKS)
-    else:
-        grid = min(blocks, _resident_blocks(kernel, threads, shared, arguments))
+    grid = min(blocks, resident_blocks(kernel, threads, shared, arguments))
     with warnings.catch_warnings():
         # Numba advises to launch more blocks. For few chains there are no more.
         warnings.filterwarnings("ignore", ".*Grid size .* low occupancy")
@@ -81,7 +60,7 @@ def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any)
 _resident: dict[tuple[Any, ...], int] = {}
 
 
-def _resident_blocks(kernel: Any, threads: int, shared: int, arguments: tuple[Any, ...]) -> int:
+def resident_blocks(kernel: Any, threads: int, shared: int, arguments: tuple[Any, ...]) -> int:
     """Return how many blocks the device holds at once; allow them their shared memory."""
     types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
     place = (kernel, types, threads, shared)

@@ -17,10 +17,10 @@ from zonodpp.cuda import exact, exchange, zonotope
 from zonodpp.cuda.devices import launch, shared_limit, to_device
 from zonodpp.cuda.entering import BlockShape, blocks_for
 from zonodpp.cuda.groups import Layout
-from zonodpp.cuda.half_lines import Geometry, Records, Tiles
-from zonodpp.cuda.inverses import lanes_for, padded_length
+from zonodpp.cuda.inverses import lanes_for, places_for
 from zonodpp.cuda.rows import share_items
 from zonodpp.cuda.tiles import tile_size
+from zonodpp.cuda.walk_state import Geometry, Records, Tiles
 from zonodpp.cuda.warps import WARP
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.samplers import Sampler, State, refuse_init
@@ -79,7 +79,7 @@ class ExactEngine:
         if sampler.algorithm != "rejection":
             raise ValueError("device='cuda' draws by algorithm='rejection'; leave algorithm out")
         none = np.zeros((1, 1))
-        sure, chances, taking = 0, none[0], none
+        chances, taking = none[0], none
         if isinstance(sampler, Mixture):
             rows, table, chances = sampler.vectors, sampler.cumulative, sampler.taking[:, 0]
             taking = sampler.taking[::-1] if sampler.taking.shape[1] > 1 else np.zeros((1, 0))
@@ -87,13 +87,7 @@ class ExactEngine:
             rows, table = _unit_rows(sampler), sampler.alias
         self.mixture = isinstance(sampler, Mixture)
         self.lay_out(exact.layout_for(self.width))
-        self.arrays = (
-            to_device(rows),
-            to_device(table),
-            sure,
-            to_device(chances),
-            to_device(taking),
-        )
+        self.arrays = [to_device(array) for array in (rows, table, chances, taking)]
 
     def lay_out(self, layout: Layout, every: bool = False) -> None:
         """Choose how threads hold proposals, which changes no draw.
@@ -102,7 +96,7 @@ class ExactEngine:
         """
         self.kernel = exact.exact_kernel(self.width, self.mixture, every, layout)
         self.threads = layout.threads
-        self.shared = 8 * exact.pool_size(self.width, layout)
+        self.shared = 8 * exact.draw_sizes(self.width, layout).pool
         _need_shared(self.shared, f"a draw of {self.width} items")
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
@@ -137,7 +131,7 @@ def random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
     """Return a random basis for each chain: the first independent items of a random order."""
     r = vectors.shape[1]
     layout = exact.layout_for(r)
-    shared = 8 * exact.pool_size(r, layout)
+    shared = 8 * exact.draw_sizes(r, layout).pool
     _need_shared(shared, f"a basis of {r} items")
     none = to_device(np.zeros((1, 1)))
     bases = cuda.device_array((1, chains, r), np.int32)
@@ -146,7 +140,7 @@ def random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
         chains,
         layout.threads,
         shared,
-        *(vectors, table, 0, none[0], none, keys, 0, bases, to_device(np.zeros(chains, np.int64))),
+        *(vectors, table, none[0], none, keys, 0, bases, to_device(np.zeros(chains, np.int64))),
     )
     found: Subsets = bases.copy_to_host()[0]
     return found
@@ -158,6 +152,9 @@ class _BasesEngine:
     independent = False
     counted: tuple[str, ...] = ("counts",)
     chains: int  # of a block
+    kernel: Any
+    threads: int  # of a block
+    shared: int  # bytes
 
     def __init__(self, sampler: Any, columns: UnitColumns, masses: Floats) -> None:
         self.counters, self.tracker, self.width = sampler.counters, sampler.tracker, sampler.width
@@ -176,12 +173,14 @@ class _BasesEngine:
     def start_bases(self, keys: NDArray[np.uint64], init: Any) -> Subsets:
         """Return a basis for each chain: those given, or random ones."""
         if init is not None:
+            for basis in np.unique(np.atleast_2d(init), axis=0):
+                given_basis(basis, self.sampler.columns, self.n)
             return np.ascontiguousarray(np.broadcast_to(init, (len(keys), self.width)), np.int32)
         return random_bases(self.vectors, self.table, to_device(keys), len(keys))
 
-    def block_count(self, chains: int) -> int:
-        """Return the blocks that hold so many chains."""
-        return -(-chains // self.chains)
+    def launch(self, chains: int, *arguments: Any) -> None:
+        """Run the kernel, with as many blocks as hold so many chains."""
+        launch(self.kernel, -(-chains // self.chains), self.threads, self.shared, *arguments)
 
 
 class ExchangeEngine(_BasesEngine):
@@ -193,7 +192,7 @@ class ExchangeEngine(_BasesEngine):
         columns = sampler.columns
         masses = columns.lengths[: sampler.tracker.n] ** sampler.power
         super().__init__(sampler, columns, masses)
-        self.masses = to_device(masses)
+        self.masses, self.no_shares = to_device(masses), to_device(np.zeros((1, 1)))
         self.lay_out()
 
     def lay_out(
@@ -217,31 +216,22 @@ class ExchangeEngine(_BasesEngine):
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start in the given bases, or in random ones; the first step computes the inverses."""
-        for basis in [] if init is None else np.unique(np.atleast_2d(init), axis=0):
-            given_basis(basis, self.sampler.columns, self.n)
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((len(keys), self.width * padded_length(self.width))),
+            "inverses": np.zeros((len(keys), places_for(self.width).column)),
         }
 
     def advance(
         self, state: dict[str, Any], first: int, subsets: Any, tracked: Any, thin: int
     ) -> None:
         """Walk ``thin`` steps for each draw."""
-        count = self.block_count(subsets.shape[1])
-        room = 1
+        chains, room = subsets.shape[1], 1
         if self.sampler.rule == "heat-bath" and not self.blocks.products_shared:
-            room = count * self.chains * self.blocks.items(self.n).total
-        scratch = cuda.device_array(room)
-        launch(
-            self.kernel,
-            count,
-            self.threads,
-            self.shared,
-            *(self.rows, self.vectors, self.masses, state["keys"], first, state["bases"]),
-            *(state["inverses"], scratch, *self.sets, subsets, tracked, thin),
-            state["counts"],
-        )
+            room = (chains + self.chains) * self.blocks.items(self.n).total
+        items = exchange.ItemArrays(self.rows, self.vectors, self.masses)
+        records = Records(subsets, tracked, self.no_shares, *self.sets, state["counts"])
+        places = state["bases"], state["inverses"], cuda.device_array(room)
+        self.launch(chains, items, state["keys"], first, *places, records, thin)
 
 
 class ZonotopeEngine(_BasesEngine):
@@ -286,7 +276,7 @@ class ZonotopeEngine(_BasesEngine):
         lanes = lanes or lanes_for(self.n)
         registers = zonotope.registers_for(self.width, lanes) if registers is None else registers
         self.items = share_items(self.n, lanes)
-        self.chains = WARP // lanes
+        self.chains, self.threads = WARP // lanes, WARP
         self.shared = 8 * self.chains * tile_size(self.width, lanes)
         _need_shared(self.shared, f"a chain on bases of {self.width} items")
         power = rule.exponent if exponent is None else exponent
@@ -296,12 +286,10 @@ class ZonotopeEngine(_BasesEngine):
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Start at a uniform point of the tile of the given bases, or of random ones."""
-        for basis in [] if init is None else np.unique(np.atleast_2d(init), axis=0):
-            given_basis(basis, self.sampler.columns, self.n)
         chains, r = len(keys), self.width
         return {
             "bases": self.start_bases(keys, init),
-            "inverses": np.zeros((chains, r * padded_length(r))),
+            "inverses": np.zeros((chains, places_for(r).column)),
             "points": np.zeros((chains, r)),
             "reduced costs": np.zeros((chains, self.items.total)),
             "ages": np.full(chains, zonotope.NEW, np.int64),
@@ -319,13 +307,8 @@ class ZonotopeEngine(_BasesEngine):
             self.scratch[chains] = picked, to_device(np.zeros((chains, self.tracker.size)))
         picked, shares = self.scratch[chains]
         records = Records(subsets, tracked, shares, *self.sets, state["counts"])
-        launch(
-            self.kernel,
-            self.block_count(chains),
-            WARP,
-            self.shared,
-            *(self.geometry, state["keys"], state["ages"], home, picked, records, first, thin),
-        )
+        given = self.geometry, state["keys"], state["ages"], home, picked, records, first, thin
+        self.launch(chains, *given)
 
 
 def engine_of(sampler: Sampler) -> Engine:

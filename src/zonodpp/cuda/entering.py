@@ -14,17 +14,10 @@ from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, Word, inlined
-from zonodpp.cuda.inverses import (
-    ZERO,
-    inverse_size,
-    is_inside,
-    lanes_for,
-    padded_length,
-    spread,
-    turns,
-)
+from zonodpp.cuda.inverses import ZERO, lanes_for, places_for, spread, turns
 from zonodpp.cuda.philox import STEP, uniforms
 from zonodpp.cuda.rows import ItemShares, row_product, share_items
+from zonodpp.cuda.walk_state import ChainMemory, is_inside
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
 
@@ -47,7 +40,7 @@ class BlockShape(NamedTuple):
     def size(self, r: int, n: int) -> int:
         """Return the doubles of shared memory for a chain: T, the exchange, products."""
         more = self.items(n).total if self.products_shared else 0
-        return spread(inverse_size(r) + 1 + more, self.lanes)
+        return spread(places_for(r).size + 1 + more, self.lanes)
 
 
 def blocks_for(rule: int, r: int, n: int, limit: int, lanes: int = 0) -> BlockShape:
@@ -80,23 +73,22 @@ def _raising(power: float) -> Function:
 
 def row_products(r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the products of row s of T with all items, for all chains of a block."""
-    chains, threads, items = blocks.chains, blocks.threads, blocks.items(n)
-    parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), padded_length(r)
-    summed, chosen = part * chains, 2 * inverse_size(r)
+    chains, threads, items, places = blocks.chains, blocks.threads, blocks.items(n), places_for(r)
+    parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), places.pitch
+    summed, chosen = part * chains, 2 * places.size
     stride = size if blocks.products_shared else items.total
     multiply = row_product(r, items, chains)
 
     @inlined
-    def multiply_all(
-        memory: Floats, whole: Integers, rows: Floats, products: Floats, first: int, thread: int
-    ) -> None:
+    def multiply_all(chain: ChainMemory, rows: Floats, products: Floats, first: int) -> None:
         """Set the products of each chain; those of the first one begin at ``first``."""
+        thread = cuda.threadIdx.x
         begins = cuda.local.array(chains, int32)
         sums = cuda.local.array(summed, float64)
         for g in range(chains):
-            begins[g] = g * size + whole[Index(2 * g * size + chosen)] * pitch
+            begins[g] = g * size + chain.whole[Index(2 * g * size + chosen)] * pitch
         for c in range(parts):
-            multiply(memory, begins, rows, c, thread, sums)
+            multiply(chain.memory, begins, rows, c, thread, sums)
             for e in range(part):
                 t = (c * part + e) * threads + thread
                 for g in range(chains):
@@ -107,38 +99,33 @@ def row_products(r: int, n: int, blocks: BlockShape) -> Function:
 
 def item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the draw of the entering item by the weights (|product| l_t)^p."""
-    lanes, each, own, pitch = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes), r | 1
+    lanes, each, own = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes)
+    pitch = places_for(r).pitch
     _, group_sum, get, _, _, running_sum = group_functions(lanes, blocks.threads)
     raised = _raising(power)
 
     @inlined
-    def noise_of(memory: Floats, row: int, lane: int) -> float:
+    def noise_of(chain: ChainMemory, s: int) -> float:
         """Return the size of products that are rounding errors; squares of these do no harm."""
         if power == 2.0:
             return 0.0
         total = 0.0
         for turn in range(own):
-            i = turn * lanes + lane
+            i = turn * lanes + chain.lane
             if i < r:
-                total += memory[Index(row + i)] * memory[Index(row + i)]
+                number = chain.memory[Index(chain.at + s * pitch + i)]
+                total += number * number
         return ZERO * math.sqrt(group_sum(total))
 
     @inlined
     def choose(
-        level: float,
-        memory: Floats,
-        at: int,
-        s: int,
-        products: Floats,
-        first: int,
-        masses: Floats,
-        lane: int,
+        level: float, chain: ChainMemory, s: int, products: Floats, first: int, masses: Floats
     ) -> int:
         """Return the item in which the level falls, if it is this lane's; -1 if not."""
-        noise = noise_of(memory, at + s * pitch, lane)
+        noise = noise_of(chain, s)
         own_sum = 0.0
         for turn in range(each):
-            t = turn * lanes + lane
+            t = turn * lanes + chain.lane
             if t < n:
                 product = products[Index(first + t)]
                 weight = raised(product) * masses[Index(t)] if abs(product) > noise else 0.0
@@ -150,7 +137,7 @@ def item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
         item = -1
         if before <= level < until:
             for turn in range(each):
-                t = turn * lanes + lane
+                t = turn * lanes + chain.lane
                 if t < n:
                     weight = products[Index(first + t)]
                     if weight > 0.0 and before <= level:
@@ -165,45 +152,38 @@ def heat_bath(
     power: float, r: int, n: int, blocks: BlockShape
 ) -> tuple[Function, Function, Function]:
     """Compile the parts of the heat-bath rule, between which all threads of a block wait."""
-    chosen = 2 * inverse_size(r)
+    chosen = 2 * places_for(r).size
     wait = group_functions(blocks.lanes, blocks.threads).wait
     choose = item_choice(power, r, n, blocks)
 
     @inlined
-    def draw_level(key: Word, step: int, whole: Integers, at: int, lane: int) -> float:
+    def draw_level(chain: ChainMemory, step: int) -> float:
         """Draw the place that is left, for all threads to see; return the level of the item."""
-        spot, level = uniforms(key, step, 0, STEP)
-        if lane == 0:
-            whole[Index(2 * at + chosen)] = min(int(spot * r), r - 1)
-            whole[Index(2 * at + chosen + 1)] = -1
+        spot, level = uniforms(chain.keys[chain.number], step, 0, STEP)
+        if chain.lane == 0:
+            chain.whole[Index(2 * chain.at + chosen)] = min(int(spot * r), r - 1)
+            chain.whole[Index(2 * chain.at + chosen + 1)] = -1
         return level
 
     @inlined
     def chosen_item(
-        level: float,
-        memory: Floats,
-        whole: Integers,
-        at: int,
-        products: Floats,
-        first: int,
-        masses: Floats,
-        lane: int,
+        level: float, chain: ChainMemory, products: Floats, first: int, masses: Floats
     ) -> tuple[int, int]:
         """Return the place that is left and the item that takes it, -1 if there is none."""
-        s = whole[Index(2 * at + chosen)]
-        item = choose(level, memory, at, s, products, first, masses, lane)
+        s = chain.whole[Index(2 * chain.at + chosen)]
+        item = choose(level, chain, s, products, first, masses)
         if item >= 0:
-            whole[Index(2 * at + chosen + 1)] = item
+            chain.whole[Index(2 * chain.at + chosen + 1)] = item
         wait()
-        return s, whole[Index(2 * at + chosen + 1)]
+        return s, chain.whole[Index(2 * chain.at + chosen + 1)]
 
     return draw_level, row_products(r, n, blocks), chosen_item
 
 
 def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the proposal of an exchange, for the rules that accept or reject."""
-    lanes, own, pitch = blocks.lanes, turns(r, blocks.lanes), padded_length(r)
-    basis = 2 * (inverse_size(r) - r)
+    lanes, own, places = blocks.lanes, turns(r, blocks.lanes), places_for(r)
+    pitch, basis = places.pitch, places.basis
     _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
     raised = _raising(power)
 
@@ -222,17 +202,9 @@ def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Fun
         return t
 
     @inlined
-    def propose(
-        key: Word,
-        step: int,
-        memory: Floats,
-        whole: Integers,
-        at: int,
-        vectors: Floats,
-        masses: Floats,
-        lane: int,
-    ) -> tuple[int, int]:
+    def propose(chain: ChainMemory, step: int, vectors: Floats, masses: Floats) -> tuple[int, int]:
         """Return the place of s, and t if their exchange is accepted, -1 if not."""
+        key, at = chain.keys[chain.number], chain.at
         level, spot = uniforms(key, step, 0, STEP)
         if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
             level *= 2.0
@@ -240,14 +212,14 @@ def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Fun
         wanted = level < 1.0 and n > r
         if not any_thread(wanted):
             return s, -1
-        t = outside(key, step, whole, 2 * at + basis) if wanted else 0
+        t = outside(key, step, chain.whole, 2 * at + basis) if wanted else 0
         product = 0.0
         for turn in range(own):
-            i = turn * lanes + lane
+            i = turn * lanes + chain.lane
             if i < r:
-                product += memory[Index(at + s * pitch + i)] * vectors[Index(t), Index(i)]
+                product += chain.memory[Index(at + s * pitch + i)] * vectors[Index(t), Index(i)]
         product = group_sum(product)
-        leaving = whole[Index(2 * at + basis + s)]
+        leaving = chain.whole[Index(2 * at + basis + s)]
         ratio = raised(product) * masses[Index(t)] / masses[Index(leaving)]
         if rule == METROPOLIS:
             chance = min(1.0, ratio)

@@ -18,53 +18,183 @@ the batch are applied to N after it.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.cuda.batches import batch_acceptance, multiplier, reader
-from zonodpp.cuda.compile import Index, inlined, kernel_with
-from zonodpp.cuda.groups import (
-    Layout,
-    communication,
-    stored_length,
-    vector_functions,
-)
+from zonodpp.cuda.compile import Function, Index, Word, Words, inlined, kernel_with
+from zonodpp.cuda.groups import Board, Layout, Vectors, vector_functions
 from zonodpp.cuda.proposals import INSIDE, INSIDE_AT_START, chooser, proposer
+from zonodpp.cuda.warps import block_barrier
 
 
 def layout_for(r: int) -> Layout:
     """Return the layout that was the fastest for about this r on an H200, see docs/gpu.md."""
-    if r <= 12:
-        return Layout(1, 1, 1)
-    if r <= 32:
-        return Layout(4, 2, 1)
-    if r <= 64:
-        return Layout(4, 2, 1, 128)
-    if r <= 128:
-        return Layout(8, 2, 4, 128)
-    return Layout(16, 2, 8, 128)
+    fastest = {
+        10: Layout(1, 1),
+        24: Layout(2, 1),
+        56: Layout(4, 1, guard=2),
+        88: Layout(4, 2, 168),
+        112: Layout(4, 3, 168),
+        136: Layout(4, 4, 168),
+    }
+    return next((layout for most, layout in fastest.items() if r <= most), Layout(8, 8, 128))
 
 
-def entries_for(r: int, layout: Layout) -> tuple[int, int]:
-    """Return the numbers of a vector in a thread, before N is formed and after."""
-    entries = -(-r // layout.lanes)
-    return entries, min(max(1, entries // 4), layout.vectors // layout.lanes)
+class Sizes(NamedTuple):
+    """The sizes of a draw on the device."""
+
+    entries: int  # numbers of a vector in a thread before N is formed,
+    few: int  # and after
+    room: int  # numbers of a whole vector, with those beyond r
+    pitch: int  # numbers of a column of N
+    pool: int  # doubles of shared memory for reflections and N
+    base: int  # where N begins
 
 
-def pool_size(r: int, layout: Layout) -> int:
-    """Return the doubles of shared memory for reflections and N."""
-    entries, few = entries_for(r, layout)
-    pitch = few * layout.lanes
-    first = sum(stored_length(m, entries, layout.lanes) for m in range(1, r + 1))
-    return max(first, entries * layout.lanes * pitch + pitch * pitch, layout.threads)
+def draw_sizes(r: int, layout: Layout) -> Sizes:
+    """Return the sizes of draws of r items."""
+    lanes = layout.lanes
+    entries = -(-r // lanes)
+    few = min(max(1, entries // 4), layout.vectors // lanes)
+    room, pitch = entries * lanes, few * lanes
+    reflections = sum(layout.stored_length(m, entries) for m in range(1, r + 1))
+    pool = max(reflections, room * pitch + pitch * pitch, layout.threads)
+    return Sizes(entries, few, room, pitch, pool, pool - room * pitch)
+
+
+def early_batch(layout: Layout, sizes: Sizes, vectors: Vectors) -> tuple[Function, Function]:
+    """Compile what is done while reflections are kept: a batch, and the step to the matrix N."""
+    lanes, entries, pitch, base = layout.lanes, sizes.entries, sizes.pitch, sizes.base
+    wait, length, reflect = block_barrier(layout.threads), vectors.length, vectors.reflect
+    accept = batch_acceptance(layout, vectors)
+
+    @inlined
+    def test_early(
+        x: Floats, m: int, r: int, group: int, level: float, board: Board
+    ) -> tuple[int, int, int]:
+        """Apply all reflections to a batch, and accept what passes."""
+        at = 0
+        for q in range(r, m, -1):
+            reflect(x, board.pool, at, q, board.betas[Index(r - q)])
+            at += length(q)
+        return accept(x, m, r, r, at, group, level, board)
+
+    @inlined
+    def form_matrix(x: Floats, m: int, r: int, at: int, group: int, board: Board) -> None:
+        """Form N: its rows are unit vectors, to which all reflections are applied."""
+        lane = cuda.threadIdx.x % lanes
+        for k in range(entries):
+            x[k] = 1.0 if k * lanes == group - lane else 0.0
+        for q in range(m + 1, r + 1):
+            at -= length(q)
+            reflect(x, board.pool, at, q, board.betas[Index(r - q)])
+        wait()
+        for k in range(entries):
+            if group < m:
+                board.pool[Index(base + (k * lanes + lane) * pitch + group)] = x[k]
+
+    return test_early, form_matrix
+
+
+def late_batch(
+    layout: Layout, sizes: Sizes, vectors: Vectors, mixture: bool
+) -> tuple[Function, Function]:
+    """Compile what is done when there is the matrix N: a batch, and the update of N after it."""
+    lanes, few, pitch, base = layout.lanes, sizes.few, sizes.pitch, sizes.base
+    length, reflect, groups = vectors.length, vectors.reflect, layout.vectors
+    accept = batch_acceptance(layout, vectors)
+    multiply_one = multiplier(layout, few, 1, mixture)
+    multiply_all = multiplier(layout, few, few, mixture)
+
+    @inlined
+    def test_late(
+        z: Floats, m: int, r: int, group: int, level: float, board: Board, rows: Floats, item: int
+    ) -> tuple[int, int, int]:
+        """Multiply a batch by N, and accept what passes."""
+        lane = cuda.threadIdx.x % lanes
+        for e in range(few):
+            z[e] = 0.0
+        if m > lanes:
+            multiply_all(z, rows, item, r, board, base, lane)
+        else:
+            multiply_one(z, rows, item, r, board, base, lane)
+        return accept(z, m, r, m, 0, group, level, board)
+
+    @inlined
+    def update_matrix(z: Floats, begun: int, m: int, r: int, group: int, board: Board) -> None:
+        """Apply the reflections of a batch, from ``begun`` numbers to m, to the columns of N."""
+        for begin in range(0, r, groups):
+            first = base + (begin + group) * pitch + cuda.threadIdx.x % lanes
+            for e in range(few):
+                if begin + group < r:
+                    z[e] = board.pool[Index(first + e * lanes)]
+            at = 0
+            for q in range(begun, m, -1):
+                reflect(z, board.pool, at, q, board.betas[Index(begun - q)])
+                at += length(q)
+            for e in range(few):
+                if begin + group < r:
+                    board.pool[Index(first + e * lanes)] = z[e]
+
+    return test_late, update_matrix
+
+
+def batch_proposal(
+    layout: Layout, sizes: Sizes, square: Function, mixture: bool, start: bool
+) -> Function:
+    """Compile the proposal of a batch."""
+    lanes, vectors, entries = layout.lanes, layout.vectors, sizes.entries
+    least = INSIDE_AT_START if start else INSIDE
+    propose, read, wait = proposer(mixture), reader(mixture), block_barrier(layout.threads)
+
+    @inlined
+    def propose_batch(
+        x: Floats,
+        key: Word,
+        draw: int,
+        proposed: int,
+        rows: Floats,
+        table: Floats,
+        r: int,
+        loaded: bool,
+        board: Board,
+    ) -> tuple[int, float]:
+        """Propose an item in each group; return it with its level, and load it into x if asked."""
+        thread, group, lane = cuda.threadIdx.x, cuda.threadIdx.x // lanes, cuda.threadIdx.x % lanes
+        if thread < vectors:
+            item, chance = propose(key, draw, proposed + thread, table, board.chosen, r)
+            board.proposals[thread], board.levels[thread] = item, chance
+        wait()
+        item = board.proposals[Index(group)]
+        level = least if start else max(board.levels[Index(group)], least)
+        if mixture or loaded:
+            for k in range(entries):
+                x[k] = read(rows, item, board.chosen, k * lanes, lane, r)
+        if mixture:
+            level *= square(x, r)
+        return item, level
+
+    return propose_batch
+
+
+@inlined
+def write_draw(items: Integers, r: int, to: Subsets) -> None:
+    """Write the r items of a draw in ascending order, and -1 behind them."""
+    for k in range(cuda.threadIdx.x, to.shape[0], cuda.blockDim.x):
+        if k < r:
+            rank = 0
+            for j in range(r):
+                rank += 1 if items[j] < items[k] else 0
+            to[rank] = items[k]
+        else:
+            to[k] = -1
 
 
 @lru_cache(maxsize=64)
-def exact_kernel(  # noqa: C901
-    width: int, mixture: bool, start: bool, layout: Layout
-) -> Any:
+def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
     """Compile the kernel for draws of at most ``width`` items.
 
     Parameters
@@ -75,191 +205,73 @@ def exact_kernel(  # noqa: C901
         Accept every proposal outside the span: the first independent items of a random order, from
         which Markov chains start.
     """
-    lanes, slots, vectors, groups = layout.lanes, layout.slots, layout.vectors, layout.groups
-    warps = layout.warps
-    entries, few = entries_for(width, layout)
-    room, pitch = entries * lanes, few * lanes
-    numbers, few_numbers = slots * entries, slots * few
-    total_pool = pool_size(width, layout)
-    base = total_pool - room * pitch
-    least = INSIDE_AT_START if start else INSIDE
-    wait = communication(layout)[0]
+    lanes, vectors, warps = layout.lanes, layout.vectors, layout.warps
+    sizes = draw_sizes(width, layout)
+    entries, few, room, pitch, total_pool, _ = sizes
+    wait, choose = block_barrier(layout.threads), chooser(width)
     long, short = vector_functions(layout, entries), vector_functions(layout, few)
-    read = reader(mixture)
-    multiply_one = multiplier(layout, few, 1, read)
-    multiply_all = multiplier(layout, few, few, read)
-    choose, propose = chooser(width), proposer(mixture)
-    clear_short = short.clear
-    squares_long, squares_short = long.squares, short.squares
-    factors_long, factors_short = long.factors, short.factors
-    subtract_long, subtract_short = long.subtract, short.subtract
-    length_long, length_short = long.length, short.length
-    accept_long, accept_short = batch_acceptance(layout, long), batch_acceptance(layout, short)
-
-    @inlined
-    def load(x: Floats, rows: Floats, items: Integers, chosen: Integers, r: int, lane: int) -> None:
-        """Load the proposals of a group."""
-        for k in range(entries):
-            for u in range(slots):
-                x[u * entries + k] = read(rows, items[u], chosen, k * lanes, lane, r)
-
-    @inlined
-    def unit_rows(x: Floats, lane: int, group: int) -> None:
-        """Set vector u to the unit vector of the row that it becomes."""
-        place = group - lane
-        for k in range(entries):
-            for u in range(slots):
-                x[u * entries + k] = 1.0 if k * lanes - u * groups == place else 0.0
-
-    @inlined
-    def write_row(x: Floats, u: int, pool: Floats, row: int, lane: int) -> None:
-        for k in range(entries):
-            pool[Index(base + (k * lanes + lane) * pitch + row)] = x[u * entries + k]
+    test_early, form_matrix = early_batch(layout, sizes, long)
+    test_late, update_matrix = late_batch(layout, sizes, short, mixture)
+    propose_batch = batch_proposal(layout, sizes, long.square, mixture, start)
 
     @kernel_with(layout.registers)
-    def draw_subsets(  # noqa: C901
+    def draw_subsets(
         rows: Floats,
         table: Floats,
-        sure: int,
         chances: Floats,
         taking: Floats,
-        keys: Any,
+        keys: Words,
         first_draw: int,
         subsets: Subsets,
         looked_at: Integers,
     ) -> None:
         """Fill subsets (draws, chains, width); rows are unit vectors, unless for a mixture."""
-        pool = cuda.shared.array(0, float64)
-        items = cuda.shared.array(room, int32)
-        chosen = cuda.shared.array(room, int32)
-        betas = cuda.shared.array(room, float64)
-        proposals = cuda.shared.array(vectors, int32)
-        levels = cuda.shared.array(vectors, float64)
-        found = cuda.shared.array(warps, int32)
+        board = Board(
+            cuda.shared.array(0, float64),
+            cuda.shared.array(room, float64),
+            cuda.shared.array(room, int32),
+            cuda.shared.array(room, int32),
+            cuda.shared.array(vectors, int32),
+            cuda.shared.array(vectors, float64),
+            cuda.shared.array(warps, int32),
+        )
         size = cuda.shared.array(1, int32)
-        x = cuda.local.array(numbers, float64)
-        z = cuda.local.array(few_numbers, float64)
-        level = cuda.local.array(slots, float64)
-        left = cuda.local.array(slots, float64)
-        factor = cuda.local.array(slots, float64)
-        last = cuda.local.array(slots, float64)
-        pending = cuda.local.array(slots, int32)
-        won = cuda.local.array(slots, int32)
-        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-        group, lane = thread // lanes, thread % lanes
-        for k in range(thread, total_pool, threads):
-            pool[k] = 0.0  # entries beyond a vector's end are read, and must be finite
+        x = cuda.local.array(entries, float64)
+        z = cuda.local.array(few, float64)
+        thread, group = cuda.threadIdx.x, cuda.threadIdx.x // lanes
+        for k in range(thread, total_pool, cuda.blockDim.x):
+            board.pool[k] = 0.0  # entries beyond a vector's end are read, and must be finite
         wait()
         chains = subsets.shape[1]
         for place in range(cuda.blockIdx.x, subsets.shape[0] * chains, cuda.gridDim.x):
-            chain = place % chains
-            key = keys[chain]
-            draw = first_draw + place // chains
+            chain, draw = place % chains, first_draw + place // chains
             r = width
             if mixture:
-                r = choose(key, draw, sure, chances, taking, chosen, pool, size)
-            m = r
-            proposed = 0  # before this batch
-            count = 0
-            stored = False
-            at = 0  # where the next reflection goes
+                r = choose(keys[chain], draw, chances, taking, board.chosen, board.pool, size)
+            m, proposed, count = r, 0, 0
+            formed = False  # whether there is the matrix N
             while m > 0:
-                if thread < vectors:
-                    item, chance = propose(key, draw, proposed + thread, table, chosen, r)
-                    proposals[thread] = item
-                    levels[thread] = chance
-                wait()
-                for u in range(slots):
-                    pending[u] = proposals[Index(group * slots + u)]
-                    chance = levels[Index(group * slots + u)]
-                    level[u] = least if start else max(chance, least)
+                item, level = propose_batch(
+                    x, keys[chain], draw, proposed, rows, table, r, not formed, board
+                )
                 begun = m
-                if not stored:
-                    load(x, rows, pending, chosen, r, lane)
-                    if mixture:
-                        squares_long(x, r, lane, left)
-                        for u in range(slots):
-                            level[u] *= left[u]
-                    at = 0
-                    for q in range(r, m, -1):
-                        factors_long(x, pool, at, q, betas[Index(r - q)], lane, factor)
-                        subtract_long(x, factor, pool, at, q, lane)
-                        at += length_long(q)
-                    squares_long(x, m, lane, left)
-                    m, tested, at = accept_long(
-                        *(x, m, r, r, at, group, lane, level, left, won, factor, last),
-                        *(pool, betas, items, proposals, found),
-                    )
+                if formed:
+                    m, tested, at = test_late(z, m, r, group, level, board, rows, item)
                 else:
-                    if mixture:
-                        load(x, rows, pending, chosen, r, lane)
-                        squares_long(x, r, lane, left)
-                        for u in range(slots):
-                            level[u] *= left[u]
-                    clear_short(z)
-                    if m > lanes:
-                        multiply_all(z, rows, pending, chosen, r, pool, base, lane)
-                    else:
-                        multiply_one(z, rows, pending, chosen, r, pool, base, lane)
-                    squares_short(z, m, lane, left)
-                    at = 0
-                    m, tested, at = accept_short(
-                        *(z, m, r, begun, at, group, lane, level, left, won, factor, last),
-                        *(pool, betas, items, proposals, found),
-                    )
+                    m, tested, at = test_early(x, m, r, group, level, board)
                 proposed += vectors
                 count += vectors if m > 0 else tested + 1
                 if m == 0:
                     break
                 wait()
-                if not stored and m <= pitch:
-                    # Rows of N: unit vectors, to which all reflections are applied.
-                    unit_rows(x, lane, group)
-                    for q in range(m + 1, r + 1):
-                        at -= length_long(q)
-                        factors_long(x, pool, at, q, betas[Index(r - q)], lane, factor)
-                        subtract_long(x, factor, pool, at, q, lane)
-                    wait()
-                    if group < m:
-                        write_row(x, 0, pool, group, lane)
-                    if slots > 1 and groups + group < m:
-                        write_row(x, 1, pool, groups + group, lane)
-                    if slots > 2 and 2 * groups + group < m:
-                        write_row(x, 2, pool, 2 * groups + group, lane)
-                    if slots > 2 and 3 * groups + group < m:
-                        write_row(x, 3, pool, 3 * groups + group, lane)
-                    stored = True
-                elif stored and m < begun:
-                    for begin in range(0, r, vectors):
-                        for u in range(slots):
-                            column = begin + u * groups + group
-                            for e in range(few):
-                                if column < r:
-                                    z[u * few + e] = pool[
-                                        Index(base + column * pitch + e * lanes + lane)
-                                    ]
-                        at = 0
-                        for q in range(begun, m, -1):
-                            factors_short(z, pool, at, q, betas[Index(begun - q)], lane, factor)
-                            subtract_short(z, factor, pool, at, q, lane)
-                            at += length_short(q)
-                        for u in range(slots):
-                            column = begin + u * groups + group
-                            for e in range(few):
-                                if column < r:
-                                    pool[Index(base + column * pitch + e * lanes + lane)] = z[
-                                        u * few + e
-                                    ]
+                if formed and m < begun:
+                    update_matrix(z, begun, m, r, group, board)
+                elif not formed and m <= pitch:
+                    form_matrix(x, m, r, at, group, board)
+                    formed = True
                 wait()
             wait()
-            for k in range(thread, subsets.shape[2], threads):
-                if k < r:
-                    rank = 0
-                    for j in range(r):
-                        rank += 1 if items[j] < items[k] else 0
-                    subsets[place // chains, chain, rank] = items[k]
-                else:
-                    subsets[place // chains, chain, k] = -1
+            write_draw(board.items, r, subsets[place // chains, chain])
             if thread == 0:
                 cuda.atomic.add(looked_at, chain, count)
             wait()

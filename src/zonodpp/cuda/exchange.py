@@ -7,83 +7,120 @@ compute products together (`zonodpp.cuda.entering`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import cuda, float64, int32
 
-from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
+from zonodpp._types import Floats, Integers
+from zonodpp.cuda.compile import Function, Index, Words, inlined, kernel_with
 from zonodpp.cuda.entering import BlockShape, heat_bath, proposal
-from zonodpp.cuda.inverses import (
-    SMALL,
-    ZERO,
-    holds_set,
-    inverse_functions,
-    inverse_size,
-    padded_length,
-    turns,
-    write_sorted,
-)
+from zonodpp.cuda.inverses import SMALL, ZERO, inverse_functions, places_for, turns
+from zonodpp.cuda.walk_state import ChainMemory, Records, holds_set, note_renewal, write_sorted
 from zonodpp.cuda.warps import block_barrier, group_functions
-from zonodpp.samplers.chains import ACCEPTED, DRIFTS, REFACTORISATIONS, STEPS
+from zonodpp.samplers.chains import ACCEPTED, STEPS
 from zonodpp.samplers.exchange_walk import HEAT_BATH, TINY_PIVOTS
 
 REFRESH = 50  # steps for each item of a basis after which T is computed anew
 
 
-def replacement(r: int, blocks: BlockShape) -> Function:
+class ItemArrays(NamedTuple):
+    """The target on the device."""
+
+    rows: Floats  # (r * items,) the unit vectors e_j, one coordinate after another
+    vectors: Floats  # (n, r) the unit vectors
+    masses: Floats  # (n,) the lengths of columns to the power p
+
+
+def exchange_function(r: int, blocks: BlockShape) -> Function:
     """Compile the exchange itself."""
-    lanes, own = blocks.lanes, turns(r, blocks.lanes)
-    column = r * padded_length(r)
-    basis = 2 * (column + 2 * r)
-    _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
-    _, _, times, replace, renew = inverse_functions(r, lanes, blocks.threads)
+    lanes, own, places = blocks.lanes, turns(r, blocks.lanes), places_for(r)
+    column, basis = places.column, places.basis
+    wait, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
+    _, _, _, times, replace, renew = inverse_functions(r, lanes, blocks.threads)
 
     @inlined
-    def exceeds(bound: float, memory: Floats, at: int, s: int, lane: int) -> bool:
+    def exceeds(bound: float, chain: ChainMemory, s: int) -> bool:
         """Tell whether the pivot is larger than ``bound``, relative to its column."""
+        memory, first = chain.memory, chain.at + column
         total = 0.0
         for turn in range(own):
-            k = turn * lanes + lane
+            k = turn * lanes + chain.lane
             if k < r:
-                total += memory[Index(at + column + k)] * memory[Index(at + column + k)]
-        pivot = memory[Index(at + column + s)]
+                total += memory[Index(first + k)] * memory[Index(first + k)]
+        pivot = memory[Index(first + s)]
         return pivot * pivot > bound * bound * group_sum(total)
 
     @inlined
-    def exchange(
-        moves: bool,
-        memory: Floats,
-        whole: Integers,
-        at: int,
-        s: int,
-        t: int,
-        vectors: Floats,
-        lane: int,
-    ) -> tuple[bool, bool, bool]:
-        """Let item t take place s; return whether it did, had a tiny pivot, and T had drifted."""
-        times(memory, at, vectors, t, lane)
-        tiny = not exceeds(SMALL, memory, at, s, lane) and moves
-        drifted = False
+    def exchange(chain: ChainMemory, s: int, t: int, vectors: Floats, counts: Integers) -> int:
+        """Let item t take place s, unless it is -1 or there already; return 1 if it did."""
+        moves = chain.exists and t >= 0 and t != chain.whole[Index(2 * chain.at + basis + s)]
+        if not any_thread(moves):
+            return 0
+        t = max(t, 0)
+        times(chain, vectors, t)
+        tiny = not exceeds(SMALL, chain, s) and moves
         if any_thread(tiny):
-            drifted = renew(tiny, memory, whole, at, vectors, lane)
-            times(memory, at, vectors, t, lane)
-            moves = exceeds(ZERO, memory, at, s, lane) and moves
+            drifted = renew(tiny, chain, vectors)
+            if tiny:
+                note_renewal(counts, chain, drifted)
+                if chain.lane == 0:
+                    counts[chain.number, TINY_PIVOTS] += 1
+            times(chain, vectors, t)
+            moves = exceeds(ZERO, chain, s) and moves
         if moves:
-            replace(memory, at, s, lane)
-            if lane == 0:
-                whole[Index(2 * at + basis + s)] = t
-        return moves, tiny, drifted
+            replace(chain, s)
+            if chain.lane == 0:
+                chain.whole[Index(2 * chain.at + basis + s)] = t
+        wait()
+        return 1 if moves else 0
 
     return exchange
 
 
-@inlined
-def note_renewal(counts: Integers, chain: int, tiny: int, drifted: bool) -> None:
-    """Count that T was computed anew, for a tiny pivot or not, and whether it had drifted."""
-    counts[chain, TINY_PIVOTS] += tiny
-    counts[chain, REFACTORISATIONS] += 1
-    counts[chain, DRIFTS] += 1 if drifted else 0
+def exchange_choice(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:
+    """Compile the choice of the item that leaves and the item that enters."""
+    lanes, chains, threads, shared = blocks
+    end, size, total = places_for(r).size + 1, blocks.size(r, n), blocks.items(n).total
+    stride, wait_for_all = size if shared else total, block_barrier(threads)
+    draw_level, multiply, chosen_item = heat_bath(power, r, n, blocks)
+    propose = proposal(rule, power, r, n, blocks)
+
+    @inlined
+    def choose(
+        busy: bool, chain: ChainMemory, step: int, items: ItemArrays, scratch: Floats
+    ) -> tuple[int, int]:
+        """Return the place of the item that leaves, and the item that enters or -1."""
+        products = chain.memory if shared else scratch
+        first = end if shared else cuda.blockIdx.x * chains * total
+        level, s, t = 0.0, 0, -1
+        if rule == HEAT_BATH:
+            if busy:
+                level = draw_level(chain, step)
+            wait_for_all()
+            multiply(chain, items.rows, products, first)
+            wait_for_all()
+            if busy:
+                own = first + cuda.threadIdx.x // lanes * stride
+                s, t = chosen_item(level, chain, products, own, items.masses)
+        elif busy:
+            s, t = propose(chain, step, items.vectors, items.masses)
+        return s, t
+
+    return choose
+
+
+def presence(r: int, lanes: int) -> Function:
+    """Compile what is tracked in a step."""
+    basis = places_for(r).basis
+
+    @inlined
+    def track(chain: ChainMemory, draw: int, records: Records) -> None:
+        """Add the presence of the tracked sets."""
+        for j in range(chain.lane, records.starts.shape[0] - 1, lanes):
+            if chain.exists and holds_set(chain.whole, 2 * chain.at + basis, r, records, j):
+                records.tracked[draw, chain.number, j] += 1.0
+
+    return track
 
 
 @lru_cache(maxsize=32)
@@ -91,98 +128,59 @@ def exchange_kernel(
     rule: int, power: float, r: int, n: int, blocks: BlockShape, registers: int = 0
 ) -> Any:
     """Compile the kernel for a rule, a power and a size, with at most so many registers."""
-    lanes, chains, threads, products_shared = blocks
-    size, total = blocks.size(r, n), blocks.items(n).total
-    basis, end = 2 * (inverse_size(r) - r), inverse_size(r) + 1
-    spare = chains * lanes < threads
-    wait, _, _, _, any_thread, _ = group_functions(lanes, threads)
-    wait_for_all = block_barrier(threads)
-    load, save, _, _, renew = inverse_functions(r, lanes, threads)
-    draw_level, multiply, chosen_item = heat_bath(power, r, n, blocks)
-    propose, exchange = proposal(rule, power, r, n, blocks), replacement(r, blocks)
+    lanes, chains, threads, _ = blocks
+    size, basis = blocks.size(r, n), places_for(r).basis
+    spare, wait = chains * lanes < threads, group_functions(lanes, threads).wait
+    load, save, _, _, _, renew = inverse_functions(r, lanes, threads)
+    choose = exchange_choice(rule, power, r, n, blocks)
+    exchange, track = exchange_function(r, blocks), presence(r, lanes)
 
     @kernel_with(registers)
     def walk(
-        rows: Floats,
-        vectors: Floats,
-        masses: Floats,
-        keys: Any,
+        items: ItemArrays,
+        keys: Words,
         first_step: int,
         bases: Integers,
         inverses: Floats,
         scratch: Floats,
-        starts: Integers,
-        members: Integers,
-        subsets: Subsets,
-        tracked: Floats,
+        records: Records,
         thin: int,
-        counts: Integers,
     ) -> None:
-        """Fill subsets (draws, chains, r), ``thin`` steps apart; add to tracked the presence.
-
-        ``rows`` are the unit vectors e_j by rows, ``vectors`` by columns (n, r), ``masses`` their
-        lengths to the power p.
-        """
+        """Fill records.subsets, ``thin`` steps apart; add to records.tracked the presence."""
         memory = cuda.shared.array(0, float64)
         whole = cuda.shared.array(0, int32)
-        thread = cuda.threadIdx.x
-        slot, lane = thread // lanes, thread & (lanes - 1)
+        slot, lane = cuda.threadIdx.x // lanes, cuda.threadIdx.x & (lanes - 1)
         busy = not spare or slot < chains
-        at = slot * size
-        products = memory if products_shared else scratch
-        begin_products = end if products_shared else cuda.blockIdx.x * chains * total
-        own_products = begin_products + slot * (size if products_shared else total)
         begin = cuda.blockIdx.x * chains
         while begin < bases.shape[0]:
-            chain = min(begin + slot, bases.shape[0] - 1)
+            number = min(begin + slot, bases.shape[0] - 1)
             exists = busy and begin + slot < bases.shape[0]
+            chain = ChainMemory(memory, whole, slot * size, lane, number, exists, keys)
             if busy:
-                load(memory, whole, at, inverses, bases, chain, lane)
+                load(chain, inverses, bases)
                 wait()
-            accepted, step, level = 0, first_step, 0.0
+            accepted, step = 0, first_step
             until_renewal = (REFRESH * r - first_step % (REFRESH * r)) % (REFRESH * r)
-            for draw in range(subsets.shape[0]):
+            for draw in range(records.subsets.shape[0]):
                 for _ in range(thin):
                     if busy and until_renewal == 0:
-                        drifted = renew(True, memory, whole, at, vectors, lane)
-                        if exists and lane == 0 and step > 0:  # before, there is nothing yet
-                            note_renewal(counts, chain, 0, drifted)
+                        drifted = renew(True, chain, items.vectors)
+                        if step > 0:  # before, there is nothing yet
+                            note_renewal(records.counts, chain, drifted)
                     until_renewal = (until_renewal if until_renewal > 0 else REFRESH * r) - 1
-                    if rule == HEAT_BATH:
-                        if busy:
-                            level = draw_level(keys[chain], step, whole, at, lane)
-                        wait_for_all()
-                        multiply(memory, whole, rows, products, begin_products, thread)
-                        wait_for_all()
+                    s, t = choose(busy, chain, step, items, scratch)
                     if busy:
-                        if rule == HEAT_BATH:
-                            s, t = chosen_item(
-                                level, memory, whole, at, products, own_products, masses, lane
-                            )
-                        else:
-                            s, t = propose(
-                                keys[chain], step, memory, whole, at, vectors, masses, lane
-                            )
-                        moves = exists and t >= 0 and t != whole[Index(2 * at + basis + s)]
-                        if any_thread(moves):
-                            moves, tiny, drifted = exchange(
-                                moves, memory, whole, at, s, max(t, 0), vectors, lane
-                            )
-                            accepted += 1 if moves else 0
-                            if tiny and lane == 0:
-                                note_renewal(counts, chain, 1, drifted)
-                            wait()
-                        for j in range(lane, starts.shape[0] - 1, lanes):
-                            if exists and holds_set(whole, 2 * at + basis, r, starts, members, j):
-                                tracked[draw, chain, j] += 1.0
+                        accepted += exchange(chain, s, t, items.vectors, records.counts)
+                        track(chain, draw, records)
                     step += 1
                 if exists:
-                    write_sorted(whole, 2 * at + basis, r, subsets[draw, chain], lane, lanes)
+                    to = records.subsets[draw, number]
+                    write_sorted(whole, 2 * chain.at + basis, r, to, lane, lanes)
             if exists:
-                save(memory, whole, at, inverses, bases, chain, lane)
+                save(chain, inverses, bases)
                 if lane == 0:
-                    counts[chain, STEPS] += subsets.shape[0] * thin
-                    counts[chain, ACCEPTED] += accepted
+                    records.counts[number, STEPS] += records.subsets.shape[0] * thin
+                    records.counts[number, ACCEPTED] += accepted
             if busy:
                 wait()
             begin += cuda.gridDim.x * chains

@@ -2,9 +2,7 @@
 
 A chain is worked on by a group of threads of one warp, its lanes. Shared memory holds T, with rows
 of odd length, so that lanes that read different rows, as well as lanes that read different columns,
-read from different banks; after T come two vectors, and the items of the basis. ``memory`` is all
-shared memory of a block, ``whole`` the same as integers, and ``at`` the place where what belongs
-to a chain begins.
+read from different banks; after T come two vectors, and the items of the basis.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from numba import cuda, float64
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
+from zonodpp.cuda.walk_state import ChainMemory
 from zonodpp.cuda.warps import WARP, group_functions
 
 ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
@@ -33,16 +32,6 @@ def lanes_for(n: int) -> int:
     return lanes
 
 
-def padded_length(r: int) -> int:
-    """Return the length of a row of T."""
-    return r | 1
-
-
-def inverse_size(r: int) -> int:
-    """Return the doubles of T, two vectors and the basis."""
-    return r * padded_length(r) + 3 * r
-
-
 def spread(size: int, lanes: int) -> int:
     """Return the least size from ``size`` on that puts the chains of a warp into other banks."""
     return size + (lanes - size) % BANKS
@@ -55,6 +44,41 @@ def turns(count: int, lanes: int) -> int:
     general ``range(lane, count, lanes)`` takes many registers.
     """
     return -(-count // lanes)
+
+
+class Places(NamedTuple):
+    """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``."""
+
+    r: int
+    pitch: int  # the length of a row of T
+    column: int  # T e of an item e that is to enter
+    vector: int  # a vector that T is multiplied by
+    basis: int  # the items, in 32-bit integers
+    order: int  # the exchanges of rows while T is computed anew, in 32-bit integers
+    size: int  # of all, in doubles
+
+
+def places_for(r: int) -> Places:
+    """Return where things lie for bases of r items."""
+    pitch = r | 1
+    column, vector, end = r * pitch, r * pitch + r, r * pitch + 2 * r
+    return Places(r, pitch, column, vector, 2 * end, 2 * end + r, end + r)
+
+
+def copier(count: int, lanes: int) -> Function:
+    """Compile the copy of ``count`` numbers from one place to another, which lanes share."""
+    own = turns(count, lanes)
+
+    @inlined
+    def copy(
+        source: Floats | Integers, first: int, to: Floats | Integers, begin: int, lane: int
+    ) -> None:
+        for turn in range(own):
+            k = turn * lanes + lane
+            if k < count:
+                to[Index(begin + k)] = source[Index(first + k)]
+
+    return copy
 
 
 def dot_product(r: int) -> Function:
@@ -79,86 +103,68 @@ class InverseFunctions(NamedTuple):
 
     load: Function
     save: Function
+    multiply: Function
     times: Function
     replace: Function
     renew: Function
 
 
 @lru_cache(maxsize=32)
-def inverse_functions(  # noqa: C901 - of all together
-    r: int, lanes: int, threads: int = WARP
-) -> InverseFunctions:
+def inverse_functions(r: int, lanes: int, threads: int = WARP) -> InverseFunctions:
     """Compile the functions for bases of r items, in blocks of so many threads."""
-    pitch = padded_length(r)
-    column = r * pitch
-    vector = column + r
-    basis = 2 * (vector + r)
-    order = basis + r
-    own, entries = turns(r, lanes), turns(r * pitch, lanes)
-    wait, group_sum, _, least, *_ = group_functions(lanes, threads)
-    dot, whole_chunks = dot_product(r), r - r % CHUNK
+    pitch, column, vector, basis = places_for(r)[1:5]
+    own, wait = turns(r, lanes), group_functions(lanes, threads).wait
+    copy_inverse, copy_vector, dot = copier(r * pitch, lanes), copier(r, lanes), dot_product(r)
+    replace = replacement(r, lanes)
 
     @inlined
-    def load(
-        memory: Floats,
-        whole: Integers,
-        at: int,
-        inverses: Floats,
-        bases: Integers,
-        chain: int,
-        lane: int,
-    ) -> None:
+    def load(chain: ChainMemory, inverses: Floats, bases: Integers) -> None:
         """Read T and the basis of a chain."""
-        for turn in range(entries):
-            k = turn * lanes + lane
-            if k < r * pitch:
-                memory[Index(at + k)] = inverses[Index(chain), Index(k)]
-        for turn in range(own):
-            p = turn * lanes + lane
-            if p < r:
-                whole[Index(2 * at + basis + p)] = bases[Index(chain), Index(p)]
+        at, lane, number = chain.at, chain.lane, Index(chain.number)
+        copy_inverse(inverses[number], 0, chain.memory, at, lane)
+        copy_vector(bases[number], 0, chain.whole, 2 * at + basis, lane)
 
     @inlined
-    def save(
-        memory: Floats,
-        whole: Integers,
-        at: int,
-        inverses: Floats,
-        bases: Integers,
-        chain: int,
-        lane: int,
-    ) -> None:
+    def save(chain: ChainMemory, inverses: Floats, bases: Integers) -> None:
         """Write T and the basis of a chain."""
-        for turn in range(entries):
-            k = turn * lanes + lane
-            if k < r * pitch:
-                inverses[Index(chain), Index(k)] = memory[Index(at + k)]
-        for turn in range(own):
-            p = turn * lanes + lane
-            if p < r:
-                bases[Index(chain), Index(p)] = whole[Index(2 * at + basis + p)]
+        at, lane, number = chain.at, chain.lane, Index(chain.number)
+        copy_inverse(chain.memory, at, inverses[number], 0, lane)
+        copy_vector(chain.whole, 2 * at + basis, bases[number], 0, lane)
 
     @inlined
-    def times(memory: Floats, at: int, vectors: Floats, item: int, lane: int) -> None:
-        """Set the column T e_item; every lane computes its own rows."""
+    def multiply(chain: ChainMemory, source: int, factor: float, to: int) -> None:
+        """Set a vector to a factor times T times another one; every lane computes its own rows."""
+        memory, at = chain.memory, chain.at
         for turn in range(own):
-            i = turn * lanes + lane
-            if i < r:
-                memory[Index(at + vector + i)] = vectors[Index(item), Index(i)]
-        wait()
-        for turn in range(own):
-            k = turn * lanes + lane
+            k = turn * lanes + chain.lane
             if k < r:
-                memory[Index(at + column + k)] = dot(memory, at + k * pitch, at + vector)
-        wait()
+                memory[Index(at + to + k)] = factor * dot(memory, at + k * pitch, at + source)
 
     @inlined
-    def replace(memory: Floats, at: int, place: int, lane: int) -> None:
+    def times(chain: ChainMemory, vectors: Floats, item: int) -> None:
+        """Set the column T e_item."""
+        copy_vector(vectors[Index(item)], 0, chain.memory, chain.at + vector, chain.lane)
+        wait()
+        multiply(chain, vector, 1.0, column)
+        wait()
+
+    renew = renewal(r, lanes, threads, replace)
+    return InverseFunctions(load, save, multiply, times, replace, renew)
+
+
+def replacement(r: int, lanes: int) -> Function:
+    """Compile the update of T when one item takes the place of another."""
+    pitch, column = places_for(r)[1:3]
+    own, whole_chunks = turns(r, lanes), r - r % CHUNK
+
+    @inlined
+    def replace(chain: ChainMemory, place: int) -> None:
         """Let the item of the column take a place; every lane updates its own columns of T."""
+        memory, at = chain.memory, chain.at
         numbers = cuda.local.array(CHUNK, float64)
         inverse = 1.0 / memory[Index(at + column + place)]
         for turn in range(own):
-            i = turn * lanes + lane
+            i = turn * lanes + chain.lane
             if i < r:
                 entering = memory[Index(at + place * pitch + i)] * inverse
                 for begin in range(0, whole_chunks, CHUNK):
@@ -171,124 +177,106 @@ def inverse_functions(  # noqa: C901 - of all together
                     memory[Index(at + k * pitch + i)] -= memory[Index(at + column + k)] * entering
                 memory[Index(at + place * pitch + i)] = entering
 
+    return replace
+
+
+def drift_test(r: int, lanes: int, threads: int) -> Function:
+    """Compile the test whether T is the inverse of the basis no more."""
+    _, pitch, _, _, basis, *_ = places_for(r)
+    own, group_sum = turns(r, lanes), group_functions(lanes, threads).sum
+
     @inlined
-    def has_drifted(memory: Floats, whole: Integers, at: int, vectors: Floats, lane: int) -> bool:
+    def has_drifted(chain: ChainMemory, vectors: Floats) -> bool:
         """Tell whether T E_B is not the unit matrix; every lane looks at its own rows."""
+        memory, at = chain.memory, chain.at
         errors = 0.0
         for turn in range(own):
-            k = turn * lanes + lane
+            k = turn * lanes + chain.lane
             if k < r:
                 for j in range(r):
-                    item = whole[Index(2 * at + basis + j)]
+                    item = chain.whole[Index(2 * at + basis + j)]
                     total = -1.0 if j == k else 0.0
                     for i in range(r):
                         total += memory[Index(at + k * pitch + i)] * vectors[Index(item), Index(i)]
                     errors += 0.0 if abs(total) <= DRIFT else 1.0
         return group_sum(errors) > 0.0
 
+    return has_drifted
+
+
+def elimination(r: int, lanes: int, threads: int, replace: Function) -> Function:
+    """Compile one step of the Gauss-Jordan elimination."""
+    _, pitch, column, _, _, order, _ = places_for(r)
+    own, group = turns(r, lanes), group_functions(lanes, threads)
+    wait, least = group.wait, group.least
+
     @inlined
-    def eliminate(
-        active: bool, memory: Floats, whole: Integers, at: int, c: int, lane: int
-    ) -> None:
+    def eliminate(active: bool, chain: ChainMemory, c: int) -> None:
         """Eliminate column c, with the largest entry of the rows not used yet as the pivot."""
+        memory, at = chain.memory, chain.at
         largest, best = -1.0, r
         for turn in range(own):
-            k = turn * lanes + lane
+            k = turn * lanes + chain.lane
             if k < r:
                 size = abs(memory[Index(at + k * pitch + c)])
                 if k >= c and size > largest:
                     largest, best = size, k
         _, best = least(-largest, best)
         for turn in range(own):
-            i = turn * lanes + lane
+            i = turn * lanes + chain.lane
             if active and i < r:
                 upper, lower = Index(at + c * pitch + i), Index(at + best * pitch + i)
                 memory[upper], memory[lower] = memory[lower], memory[upper]
-        if active and lane == 0:
-            whole[Index(2 * at + order + c)] = best
+        if active and chain.lane == 0:
+            chain.whole[Index(2 * at + order + c)] = best
+        wait()
+        for turn in range(own):  # the column is kept, and a unit vector takes its place
+            k = turn * lanes + chain.lane
+            if active and k < r:
+                memory[Index(at + column + k)] = memory[Index(at + k * pitch + c)]
+                memory[Index(at + k * pitch + c)] = 1.0 if k == c else 0.0
         wait()
         if active:
-            for turn in range(own):
-                k = turn * lanes + lane
-                if k < r:
-                    memory[Index(at + column + k)] = memory[Index(at + k * pitch + c)]
-        wait()
-        if active:
-            inverse = 1.0 / memory[Index(at + column + c)]
-            for turn in range(own):
-                i = turn * lanes + lane
-                if i < r:
-                    entry = (1.0 if i == c else memory[Index(at + c * pitch + i)]) * inverse
-                    for k in range(r):
-                        before = 0.0 if i == c else memory[Index(at + k * pitch + i)]
-                        memory[Index(at + k * pitch + i)] = (
-                            before - memory[Index(at + column + k)] * entry
-                        )
-                    memory[Index(at + c * pitch + i)] = entry
+            replace(chain, c)
         wait()
 
+    return eliminate
+
+
+def renewal(r: int, lanes: int, threads: int, replace: Function) -> Function:
+    """Compile the computation of T from the basis."""
+    _, pitch, _, _, basis, order, _ = places_for(r)
+    own, wait = turns(r, lanes), group_functions(lanes, threads).wait
+    has_drifted = drift_test(r, lanes, threads)
+    eliminate = elimination(r, lanes, threads, replace)
+
     @inlined
-    def renew(
-        active: bool, memory: Floats, whole: Integers, at: int, vectors: Floats, lane: int
-    ) -> bool:
+    def renew(active: bool, chain: ChainMemory, vectors: Floats) -> bool:
         """Compute T anew by Gauss-Jordan elimination; return whether it had drifted.
 
         Chains that are not active go along, and their T stays as it is.
         """
-        drifted = has_drifted(memory, whole, at, vectors, lane)
+        memory, whole, at = chain.memory, chain.whole, chain.at
+        drifted = has_drifted(chain, vectors)
         wait()
-        if active:
-            for p in range(r):
-                item = whole[Index(2 * at + basis + p)]
-                for turn in range(own):
-                    i = turn * lanes + lane
-                    if i < r:
-                        memory[Index(at + i * pitch + p)] = vectors[Index(item), Index(i)]
+        for p in range(r):
+            item = whole[Index(2 * at + basis + p)]
+            for turn in range(own):
+                i = turn * lanes + chain.lane
+                if active and i < r:
+                    memory[Index(at + i * pitch + p)] = vectors[Index(item), Index(i)]
         wait()
         for c in range(r):
-            eliminate(active, memory, whole, at, c, lane)
-        if active:  # undo the exchanges of rows, which are exchanges of columns of the inverse
-            for turn in range(own):
-                k = turn * lanes + lane
-                if k < r:
-                    for back in range(r):
-                        c = r - 1 - back
-                        best = whole[Index(2 * at + order + c)]
-                        one, other = Index(at + k * pitch + c), Index(at + k * pitch + best)
-                        memory[one], memory[other] = memory[other], memory[one]
+            eliminate(active, chain, c)
+        for turn in range(own):  # undo the exchanges of rows, which are columns of the inverse
+            k = turn * lanes + chain.lane
+            if active and k < r:
+                for back in range(r):
+                    c = r - 1 - back
+                    best = whole[Index(2 * at + order + c)]
+                    one, other = Index(at + k * pitch + c), Index(at + k * pitch + best)
+                    memory[one], memory[other] = memory[other], memory[one]
         wait()
         return drifted
 
-    return InverseFunctions(load, save, times, replace, renew)
-
-
-@inlined
-def is_inside(basis: Integers, first: int, r: int, item: int) -> bool:
-    """Tell whether an item is among the r of a basis that begins at ``first``."""
-    found = False
-    for k in range(r):
-        found = found or basis[Index(first + k)] == item
-    return found
-
-
-@inlined
-def holds_set(
-    basis: Integers, first: int, r: int, starts: Integers, members: Integers, s: int
-) -> bool:
-    """Tell whether tracked set s is in the basis that begins at ``first``."""
-    found = True
-    for k in range(starts[s], starts[s + 1]):
-        found = found and is_inside(basis, first, r, members[k])
-    return found
-
-
-@inlined
-def write_sorted(basis: Integers, first: int, r: int, to: Integers, lane: int, lanes: int) -> None:
-    """Write the items of a basis in ascending order."""
-    for turn in range((r + lanes - 1) // lanes):
-        k = turn * lanes + lane
-        if k < r:
-            rank = 0
-            for j in range(r):
-                rank += 1 if basis[Index(first + j)] < basis[Index(first + k)] else 0
-            to[rank] = basis[Index(first + k)]
+    return renew

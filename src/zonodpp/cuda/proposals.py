@@ -21,7 +21,6 @@ def chooser(width: int) -> Function:
     def choose(
         key: Word,
         draw: int,
-        sure: int,
         chances: Floats,
         taking: Floats,
         chosen: Integers,
@@ -52,8 +51,6 @@ def chooser(width: int) -> Function:
                         j = begin + t
                         if k < 0:
                             take = numbers[t] < chances[j]
-                        elif j < sure:
-                            take = True
                         else:
                             # The table begins with the smallest eigenvalue.
                             take = left > 0 and numbers[t] < taking[total - 1 - j, left]

@@ -7,42 +7,36 @@ import math
 import numpy as np
 from numba import cuda, int32
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats
 from zonodpp.cuda.compile import Function, Index, Word, inlined
-from zonodpp.cuda.half_lines import ChainMemory, Geometry
-from zonodpp.cuda.inverses import inverse_size, padded_length, turns
+from zonodpp.cuda.inverses import places_for, turns
 from zonodpp.cuda.philox import COST, DIRECTION, normals, uniforms
 from zonodpp.cuda.rows import ItemShares, row_product
+from zonodpp.cuda.tiles import tile_places
+from zonodpp.cuda.walk_state import ChainMemory, Geometry
 from zonodpp.cuda.warps import group_functions
 
 
-def step_beginnings(  # noqa: C901 - of all together
-    fresh: bool, r: int, items: ItemShares
-) -> tuple[Function, Function]:
-    """Compile the functions that draw the tiling and the direction of a step."""
-    lanes, parts, part = items.lanes, items.parts, items.part
-    pitch, own, pairs = padded_length(r), turns(r, lanes), turns((r + 1) // 2, lanes)
-    column, vector = r * pitch, r * pitch + r
-    basis = 2 * (vector + r)
-    d = inverse_size(r) + 3 * r
-    wait, group_sum, *_ = group_functions(lanes)
-    multiply = row_product(r, items)
+@inlined
+def cost_of(given: Floats, first: Word, j: int) -> float:
+    """Return the cost of an item: as given, or by the hash of SplitMix64."""
+    if given.shape[0] > 0:
+        return given[Index(min(j, given.shape[0] - 1))]
+    z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
 
-    @inlined
-    def cost(given: Floats, first: Word, j: int) -> float:
-        """Return the cost of an item: as given, or by the hash of SplitMix64."""
-        if given.shape[0] > 0:
-            return given[Index(min(j, given.shape[0] - 1))]
-        z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
+
+def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
+    """Compile the draw of the tiling of a step."""
+    lanes, parts, part, own = items.lanes, items.parts, items.part, turns(r, items.lanes)
+    _, pitch, column, vector, basis, _, _ = places_for(r)
+    wait, multiply = group_functions(lanes).wait, row_product(r, items)
 
     @inlined
     def draw_tiling(
         wanted: bool,
-        memory: Floats,
-        whole: Integers,
         chain: ChainMemory,
         step: int,
         geometry: Geometry,
@@ -50,14 +44,14 @@ def step_beginnings(  # noqa: C901 - of all together
         products: Floats,
     ) -> None:
         """Set the reduced costs c_j - (c_B T) e_j of the tile of a chain."""
-        at, lane = chain.at, chain.lane
+        memory, at, lane = chain.memory, chain.at, chain.lane
         number, _ = uniforms(chain.keys[chain.number], step if fresh else 0, 0, COST)
         first = np.uint64(np.int64(number * 2.0**53))
         for turn in range(own):
             p = turn * lanes + lane
             if p < r:
-                item = whole[Index(2 * at + basis + p)]
-                memory[Index(at + vector + p)] = cost(geometry.costs, first, item)
+                item = chain.whole[Index(2 * at + basis + p)]
+                memory[Index(at + vector + p)] = cost_of(geometry.costs, first, item)
         wait()
         for turn in range(own):
             i = turn * lanes + lane
@@ -74,39 +68,48 @@ def step_beginnings(  # noqa: C901 - of all together
             for e in range(part):
                 j = (c * part + e) * lanes + lane
                 if wanted:
-                    reduced[Index(chain.number), Index(j)] = (
-                        cost(geometry.costs, first, j) - products[e]
-                    )
+                    difference = cost_of(geometry.costs, first, j) - products[e]
+                    reduced[Index(chain.number), Index(j)] = difference
         wait()
         for turn in range(own):
             p = turn * lanes + lane
             if wanted and p < r:
-                reduced[Index(chain.number), Index(whole[Index(2 * at + basis + p)])] = 0.0
+                item = chain.whole[Index(2 * at + basis + p)]
+                reduced[Index(chain.number), Index(item)] = 0.0
         wait()
 
+    return draw_tiling
+
+
+def direction_draw(r: int, lanes: int) -> Function:
+    """Compile the draw of the direction of a step."""
+    own, pairs = turns(r, lanes), turns((r + 1) // 2, lanes)
+    vector, d = places_for(r).vector, tile_places(r).d
+    wait, group_sum, *_ = group_functions(lanes)
+
     @inlined
-    def draw_direction(memory: Floats, chain: ChainMemory, step: int, factor: Floats) -> None:
+    def draw_direction(chain: ChainMemory, step: int, factor: Floats) -> None:
         """Set d = factor z / |z|, z standard normal."""
-        at, lane = chain.at, chain.lane
+        memory, first = chain.memory, chain.at + vector
         size = 0.0
         for turn in range(pairs):
-            k = turn * lanes + lane
+            k = turn * lanes + chain.lane
             if k < (r + 1) // 2:
                 one, other = normals(chain.keys[chain.number], step, k, DIRECTION)
-                memory[Index(at + vector + 2 * k)] = one
+                memory[Index(first + 2 * k)] = one
                 size += one * one
                 if 2 * k + 1 < r:
-                    memory[Index(at + vector + 2 * k + 1)] = other
+                    memory[Index(first + 2 * k + 1)] = other
                     size += other * other
         size = 1.0 / math.sqrt(group_sum(size))
         wait()
         for turn in range(own):
-            i = turn * lanes + lane
+            i = turn * lanes + chain.lane
             if i < r:
                 total = 0.0
                 for k in range(r):
-                    total += factor[Index(k), Index(i)] * memory[Index(at + vector + k)]
-                memory[Index(at + d + i)] = total * size
+                    total += factor[Index(k), Index(i)] * memory[Index(first + k)]
+                memory[Index(chain.at + d + i)] = total * size
         wait()
 
-    return draw_tiling, draw_direction
+    return draw_direction

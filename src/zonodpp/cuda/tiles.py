@@ -12,17 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, int32
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats
 from zonodpp.cuda.compile import Function, Index, inlined
-from zonodpp.cuda.inverses import (
-    dot_product,
-    inverse_functions,
-    inverse_size,
-    padded_length,
-    spread,
-    turns,
-)
+from zonodpp.cuda.inverses import dot_product, inverse_functions, places_for, spread, turns
 from zonodpp.cuda.rows import ItemShares, row_product
+from zonodpp.cuda.walk_state import ChainMemory, Geometry, LineState
 from zonodpp.cuda.warps import group_functions
 from zonodpp.tiles.pivots import LARGE, PIVOT
 
@@ -30,51 +24,46 @@ REFRESH = 1000  # pivots after which T is computed anew
 INFINITE = np.inf
 
 
+class TilePlaces(NamedTuple):
+    """Where the point on a line lies in the memory of a chain, behind its basis."""
+
+    u: int  # the coordinates of the point
+    v: int  # their speed
+    reach: int  # the lengths of the items of the basis
+    d: int  # the direction
+
+
+def tile_places(r: int) -> TilePlaces:
+    """Return where things lie for tiles of r items."""
+    end = places_for(r).size
+    return TilePlaces(end, end + r, end + 2 * r, end + 3 * r)
+
+
 def tile_size(r: int, lanes: int) -> int:
     """Return the doubles of shared memory for the tile of a chain and a direction."""
-    return spread(inverse_size(r) + 4 * r, lanes)
+    return spread(places_for(r).size + 4 * r, lanes)
 
 
-class TileFunctions(NamedTuple):
-    """What a walk does with a tile; all threads of a warp call these functions together."""
+def facet_functions(r: int, items: ItemShares) -> tuple[Function, Function]:
+    """Compile the search for the nearest facet and for the item behind it.
 
-    set_speed: Function
-    nearest_facet: Function
-    ratio_test: Function
-    lower_costs: Function
-    cross: Function
-
-
-def tile_functions(r: int, items: ItemShares) -> TileFunctions:  # noqa: C901 - of all together
-    """Compile the functions for tiles of r items."""
+    All threads of a warp call these functions together.
+    """
     lanes, parts, part, none = items.lanes, items.parts, items.part, 2 * items.total
-    pitch, own = padded_length(r), turns(r, lanes)
-    column = r * pitch
-    basis = 2 * (column + 2 * r)
-    u = inverse_size(r)
-    v, reach, d = u + r, u + 2 * r, u + 3 * r
-    wait, _, _, least, *_ = group_functions(lanes)
-    inverse = inverse_functions(r, lanes)
-    times, replace, dot = inverse.times, inverse.replace, dot_product(r)
-    multiply = row_product(r, items)
+    pitch, own = places_for(r).pitch, turns(r, lanes)
+    u, v, reach, _ = tile_places(r)
+    least, dot, multiply = group_functions(lanes).least, dot_product(r), row_product(r, items)
 
     @inlined
-    def set_speed(memory: Floats, at: int, forward: float, lane: int) -> None:
-        """Set v = forward * T d, the speed of the coordinates."""
-        for turn in range(own):
-            p = turn * lanes + lane
-            if p < r:
-                memory[Index(at + v + p)] = forward * dot(memory, at + p * pitch, at + d)
-
-    @inlined
-    def nearest_facet(memory: Floats, at: int, lane: int) -> tuple[float, int]:
+    def nearest_facet(chain: ChainMemory) -> tuple[float, int]:
         """Return how far the point can go, and which coordinate then meets its bound, or r.
 
         Ratios are compared without divisions.
         """
+        memory, at = chain.memory, chain.at
         distance, speed, leaving = INFINITE, 1.0, r
         for turn in range(own):
-            p = turn * lanes + lane
+            p = turn * lanes + chain.lane
             if p < r:
                 velocity, point = memory[Index(at + v + p)], memory[Index(at + u + p)]
                 way = memory[Index(at + reach + p)] - point if velocity > 0.0 else point
@@ -85,89 +74,83 @@ def tile_functions(r: int, items: ItemShares) -> TileFunctions:  # noqa: C901 - 
 
     @inlined
     def ratio_test(
-        memory: Floats,
-        at: int,
-        p: int,
-        left: int,
-        upward: float,
-        rows: Floats,
-        reduced: Floats,
-        drops: Floats,
-        products: Floats,
-        lane: int,
+        chain: ChainMemory, p: int, left: int, upward: float, rows: Floats, line: LineState
     ) -> tuple[float, int, bool]:
         """Return the step to the first reduced cost that reaches zero, its item, and its side.
 
-        The side tells whether the item rests at its length. ``drops`` is set to how fast the sizes
-        of reduced costs fall.
+        The side tells whether the item rests at its length. ``line.drops`` is set to how fast the
+        sizes of reduced costs fall.
         """
-        smallest = PIVOT * math.sqrt(dot(memory, at + p * pitch, at + p * pitch))
+        memory, first = chain.memory, chain.at + p * pitch
+        smallest = PIVOT * math.sqrt(dot(memory, first, first))
         gap, fall, place = INFINITE, 1.0, none
         begins = cuda.local.array(1, int32)
-        begins[0] = at + p * pitch
+        begins[0] = first
         for c in range(parts):
-            multiply(memory, begins, rows, c, lane, products)
+            multiply(memory, begins, rows, c, chain.lane, line.products)
             for e in range(part):
-                j = (c * part + e) * lanes + lane
-                cost = reduced[c * part + e]
+                j = (c * part + e) * lanes + chain.lane
+                cost = line.reduced[c * part + e]
                 side = math.copysign(1.0, cost)
-                drop = 0.0 if j == left else upward * side * products[e]
-                drops[c * part + e] = drop
+                drop = 0.0 if j == left else upward * side * line.products[e]
+                line.drops[c * part + e] = drop
                 if drop > smallest and abs(cost) * fall < gap * drop:
                     gap, fall, place = abs(cost), drop, 2 * j + (0 if side > 0.0 else 1)
         theta, place = least(gap / fall, place)
         return theta, place // 2, place % 2 != 0
 
+    return nearest_facet, ratio_test
+
+
+def crossing(r: int, items: ItemShares) -> tuple[Function, Function]:
+    """Compile the step into the tile behind a facet: the reduced costs, and the basis."""
+    lanes, each, own, places = items.lanes, items.each, turns(r, items.lanes), places_for(r)
+    column, basis = places.column, places.basis
+    u, v, reach, _ = tile_places(r)
+    wait = group_functions(lanes).wait
+    _, _, _, times, replace, _ = inverse_functions(r, lanes)
+
     @inlined
     def lower_costs(
-        theta: float,
-        entering: int,
-        left: int,
-        upward: float,
-        reduced: Floats,
-        drops: Floats,
-        lane: int,
+        theta: float, entering: int, left: int, upward: float, line: LineState, lane: int
     ) -> None:
         """Move the reduced costs until that of the entering item is zero."""
-        for k in range(parts * part):
+        for k in range(each):
             j = k * lanes + lane
-            size = max(0.0, abs(reduced[k]) - theta * drops[k])
-            cost = math.copysign(size, reduced[k])
+            size = max(0.0, abs(line.reduced[k]) - theta * line.drops[k])
+            cost = math.copysign(size, line.reduced[k])
             cost = -upward * theta if j == left else cost
-            reduced[k] = 0.0 if j == entering else cost
+            line.reduced[k] = 0.0 if j == entering else cost
 
     @inlined
     def cross(
-        crossing: bool,
-        memory: Floats,
-        whole: Integers,
-        at: int,
+        crosses: bool,
+        chain: ChainMemory,
         p: int,
         length: float,
         entering: int,
         at_length: bool,
-        vectors: Floats,
-        lengths: Floats,
-        lane: int,
+        geometry: Geometry,
     ) -> tuple[float, int]:
         """Go ``length`` along the line, and let an item take place p.
 
         Returns |det| of the new basis over that of the old one, and by how much T has aged.
         """
+        memory, at, lengths = chain.memory, chain.at, geometry.lengths
         speed = memory[Index(at + v + p)]
-        times(memory, at, vectors, entering, lane)
+        times(chain, geometry.vectors, entering)
         pivot = memory[Index(at + column + p)]
-        if crossing:
+        if crosses:
             speed /= pivot
-            replace(memory, at, p, lane)
+            replace(chain, p)
             for turn in range(own):
-                q = turn * lanes + lane
+                q = turn * lanes + chain.lane
                 if q < r:
                     velocity = memory[Index(at + v + q)]
                     point = memory[Index(at + u + q)] + length * velocity
                     velocity -= memory[Index(at + column + q)] * speed
                     if q == p:
-                        whole[Index(2 * at + basis + p)] = entering
+                        chain.whole[Index(2 * at + basis + p)] = entering
                         memory[Index(at + reach + p)] = lengths[entering]
                         velocity, point = speed, lengths[entering] if at_length else 0.0
                     memory[Index(at + v + q)] = velocity
@@ -175,4 +158,4 @@ def tile_functions(r: int, items: ItemShares) -> TileFunctions:  # noqa: C901 - 
         wait()
         return abs(pivot), 1 if abs(pivot) * LARGE > 1.0 else REFRESH
 
-    return TileFunctions(set_speed, nearest_facet, ratio_test, lower_costs, cross)
+    return lower_costs, cross

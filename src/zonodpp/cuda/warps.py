@@ -1,20 +1,16 @@
-"""Groups of neighbouring threads within a warp: barriers, sums, minima, and messages by shuffles.
-
-The simulator has no shuffles: there threads speak by shared memory.
-"""
+"""Groups of neighbouring threads within a warp: barriers, sums, minima, messages by shuffles."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import config, cuda, float64, int32
+from numba import cuda
 
-from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Function, device, inlined
+from zonodpp._types import Integers
+from zonodpp.cuda.compile import Function, inlined
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
-WARP = 4 if SIMULATED else 32  # threads that run in step; the simulator takes any number
+WARP = 32  # threads that run in step
 ALL = 0xFFFFFFFF
 
 
@@ -29,17 +25,12 @@ class GroupFunctions(NamedTuple):
     running_sum: Function  # of the values of the group up to this thread
 
 
-def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
-    """Return the functions for groups of ``lanes`` threads, in blocks of ``threads``."""
-    return _simulated(lanes, threads) if SIMULATED else _shuffled(lanes)
-
-
 def block_barrier(threads: int) -> Function:
     """Return the function that waits until all of so many threads of a block are here."""
 
     @inlined
     def wait() -> None:
-        if threads == WARP and not SIMULATED:
+        if threads == WARP:
             cuda.syncwarp()
         else:
             cuda.syncthreads()
@@ -47,7 +38,29 @@ def block_barrier(threads: int) -> Function:
     return wait
 
 
-def _shuffled(lanes: int) -> GroupFunctions:
+def block_minimum(threads: int) -> Function:
+    """Return the function for the least value of a block; all threads call it together."""
+    warps = threads // WARP
+
+    @inlined
+    def block_least(value: int, none: int, found: Integers) -> int:
+        """Return the least value of the block; within a warp, values ascend, but for ``none``."""
+        voters = cuda.ballot_sync(ALL, value < none)
+        least = cuda.shfl_sync(ALL, value, max(cuda.ffs(voters) - 1, 0))
+        if warps > 1:
+            if cuda.laneid == 0:
+                found[cuda.threadIdx.x // WARP] = least
+            cuda.syncthreads()
+            for warp in range(warps):
+                least = min(least, found[warp])
+        return least
+
+    return block_least
+
+
+def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
+    """Return the functions for groups of ``lanes`` threads, in blocks of ``threads``."""
+
     @inlined
     def wait() -> None:
         cuda.syncwarp()
@@ -89,50 +102,5 @@ def _shuffled(lanes: int) -> GroupFunctions:
                 value += other
             step *= 2
         return value
-
-    return GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)
-
-
-def _simulated(lanes: int, threads: int) -> GroupFunctions:
-    @device
-    def exchange(value: float, board: Floats | Integers) -> list[float]:
-        """Return the values of all threads of the block."""
-        board[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        found = board[:threads].tolist()
-        cuda.syncthreads()
-        return found
-
-    @device
-    def wait() -> None:
-        cuda.syncthreads()
-
-    @device
-    def group_sum(value: float) -> float:
-        first = cuda.threadIdx.x // lanes * lanes
-        board = cuda.shared.array(threads, float64)
-        return sum(exchange(value, board)[first : first + lanes])
-
-    @device
-    def get(value: float, source: int) -> float:
-        board = cuda.shared.array(threads, float64)
-        return exchange(value, board)[cuda.threadIdx.x // lanes * lanes + source]
-
-    @device
-    def least(value: float, place: int) -> tuple[float, int]:
-        first = cuda.threadIdx.x // lanes * lanes
-        values = exchange(value, cuda.shared.array(threads, float64))
-        places = exchange(place, cuda.shared.array(threads, int32))
-        return min(list(zip(values, places, strict=True))[first : first + lanes])
-
-    @device
-    def any_thread(flag: bool) -> bool:
-        return any(exchange(flag, cuda.shared.array(threads, int32)))
-
-    @device
-    def running_sum(value: float) -> float:
-        first = cuda.threadIdx.x // lanes * lanes
-        board = cuda.shared.array(threads, float64)
-        return sum(exchange(value, board)[first : cuda.threadIdx.x + 1])
 
     return GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)

@@ -13,7 +13,7 @@ from typing import Any
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Function, Index, inlined, kernel_with
+from zonodpp.cuda.compile import Function, Index, Words, inlined, kernel_with
 from zonodpp.cuda.half_lines import (
     AGE,
     LOST,
@@ -22,36 +22,29 @@ from zonodpp.cuda.half_lines import (
     PICKED_RATIO,
     PICKS,
     TALLY,
-    ChainMemory,
-    Geometry,
-    Records,
-    Tiles,
-    count_renewal,
     half_walk,
-    tally_functions,
+    place_window,
+    renewal_of,
 )
-from zonodpp.cuda.inverses import (
-    holds_set,
-    inverse_functions,
-    inverse_size,
-    padded_length,
-    turns,
-    write_sorted,
-)
+from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
 from zonodpp.cuda.philox import PLACE, POINT, uniforms
 from zonodpp.cuda.rows import ItemShares
-from zonodpp.cuda.step_starts import step_beginnings
-from zonodpp.cuda.tiles import REFRESH, tile_size
+from zonodpp.cuda.step_starts import direction_draw, tiling_draw
+from zonodpp.cuda.tiles import REFRESH, tile_places, tile_size
+from zonodpp.cuda.walk_state import (
+    ChainMemory,
+    Geometry,
+    LineState,
+    Records,
+    Tiles,
+    ZonotopeArrays,
+    holds_set,
+    write_sorted,
+)
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers import lines
 from zonodpp.samplers.chains import ACCEPTED, STEPS
-from zonodpp.samplers.walk_line import (
-    FIRST_AHEAD,
-    FIRST_BACK,
-    OTHERS,
-    STAY,
-    VISITED,
-)
+from zonodpp.samplers.walk_line import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
 FEW_REGISTERS = 80
@@ -66,83 +59,125 @@ def registers_for(r: int, lanes: int) -> int:
     return FEW_REGISTERS if 8 * WARP // lanes * tile_size(r, lanes) <= OWN_MEMORY else 0
 
 
-def step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
-    """Compile the choice between the first tile and the pick."""
-    lanes, each = items.lanes, items.each
-    pitch = padded_length(r)
-    own, entries = turns(r, lanes), turns(r * pitch, lanes)
-    d = inverse_size(r) + 3 * r
+def share_record(gibbs: bool, r: int, lanes: int) -> Function:
+    """Compile the end of what is tracked in a step."""
 
     @inlined
     def record(
-        draw: int, chain: ChainMemory, bases: Integers, records: Records, tally: Floats
+        draw: int, chain: ChainMemory, basis: Integers, records: Records, line: LineState
     ) -> None:
         """Add the shares of the tracked sets in this step to those of the draw."""
-        weight = tally[STAY] + tally[OTHERS]
+        weight = line.tally[STAY] + line.tally[OTHERS]
         number = chain.number
         s = chain.lane
         while s < records.starts.shape[0] - 1:
             share = records.shares[number, s]
-            if not gibbs and holds_set(bases[number], 0, r, records.starts, records.members, s):
-                share += weight - tally[PASSED]
+            if not gibbs and holds_set(basis, 0, r, records, s):
+                share += weight - line.tally[PASSED]
             if chain.exists:
                 records.tracked[draw, number, s] += share / weight
                 records.shares[number, s] = 0.0
             s += lanes
 
+    return record
+
+
+def step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
+    """Compile the choice between the first tile and the pick."""
+    lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, tile_places(r).d
+    copy_inverse, copy_vector = copier(r * pitch, lanes), copier(r, lanes)
+    copy_costs = copier(items.total, lanes)
+
+    @inlined
+    def move(chain: ChainMemory, home: Tiles, picked: Tiles) -> None:
+        """Go to the picked tile."""
+        number, lane = Index(chain.number), chain.lane
+        copy_inverse(picked.inverses[number], 0, home.inverses[number], 0, lane)
+        copy_vector(picked.bases[number], 0, home.bases[number], 0, lane)
+        if not fresh:
+            copy_vector(picked.points[number], 0, home.points[number], 0, lane)
+            copy_costs(picked.reduced[number], 0, home.reduced[number], 0, lane)
+
+    @inlined
+    def shift(chain: ChainMemory, home: Tiles, line: LineState, within: float) -> None:
+        """Go to a uniform point of the line in the first tile."""
+        number, back = Index(chain.number), line.tally[FIRST_BACK]
+        alpha = (line.tally[FIRST_AHEAD] + back) * within - back
+        for turn in range(own):
+            p = turn * lanes + chain.lane
+            if p < r:
+                velocity = 0.0
+                for i in range(r):
+                    entry = home.inverses[number, Index(p * pitch + i)]
+                    velocity += entry * chain.memory[Index(chain.at + d + i)]
+                home.points[number, Index(p)] += alpha * velocity
+
     @inlined
     def end(
-        draw: int,
-        memory: Floats,
-        chain: ChainMemory,
-        home: Tiles,
-        picked: Tiles,
-        records: Records,
-        tally: Floats,
-        marks: Integers,
-        choosing: float,
-        testing: float,
-        within: float,
+        choosing: float, chain: ChainMemory, step: int, arrays: ZonotopeArrays, line: LineState
     ) -> tuple[bool, bool]:
         """Set the tile and the point of the chain; return whether it moved, and was accepted."""
-        number, lane = chain.number, chain.lane
-        record(draw, chain, home.bases, records, tally)
+        testing, within = uniforms(chain.keys[chain.number], step, 1, PLACE)
+        tally, lost = line.tally, line.marks[LOST] != 0
         weight = tally[STAY] + tally[OTHERS]
-        moves = choosing * weight >= tally[STAY] and tally[OTHERS] > 0.0 and marks[LOST] == 0
+        moves = choosing * weight >= tally[STAY] and tally[OTHERS] > 0.0 and not lost
         accepted = gibbs or not moves or testing < tally[PICKED_RATIO]
         if chain.exists and moves and accepted:
-            for turn in range(entries):
-                k = turn * lanes + lane
-                if k < r * pitch:
-                    home.inverses[Index(number), Index(k)] = picked.inverses[
-                        Index(number), Index(k)
-                    ]
-            for turn in range(own):
-                p = turn * lanes + lane
-                if p < r:
-                    home.bases[Index(number), Index(p)] = picked.bases[Index(number), Index(p)]
-                    if not fresh:
-                        home.points[Index(number), Index(p)] = picked.points[
-                            Index(number), Index(p)
-                        ]
-            if not fresh:
-                for turn in range(each):
-                    k = turn * lanes + lane
-                    home.reduced[Index(number), Index(k)] = picked.reduced[Index(number), Index(k)]
-        elif chain.exists and not (moves or fresh or marks[LOST] != 0):
-            back = tally[FIRST_BACK]
-            alpha = (tally[FIRST_AHEAD] + back) * within - back
-            for turn in range(own):
-                p = turn * lanes + lane
-                if p < r:
-                    velocity = 0.0
-                    for i in range(r):
-                        entry = home.inverses[Index(number), Index(p * pitch + i)]
-                        velocity += entry * memory[Index(chain.at + d + i)]
-                    home.points[Index(number), Index(p)] += alpha * velocity
+            move(chain, arrays.home, arrays.picked)
+        elif chain.exists and not (moves or fresh or lost):
+            shift(chain, arrays.home, line, within)
         return moves and accepted, accepted
 
     return end
+
+
+def step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
+    """Compile what a step begins with: the tile of the chain, a tiling, a point, a direction."""
+    lanes, own, basis = items.lanes, turns(r, items.lanes), places_for(r).basis
+    wait, _, _, _, any_thread, _ = group_functions(lanes)
+    load, save, *_ = inverse_functions(r, lanes)
+    renew_worn, draw_tiling = renewal_of(r, lanes), tiling_draw(fresh, r, items)
+    draw_direction = direction_draw(r, lanes)
+
+    @inlined
+    def begin(
+        age: int, chain: ChainMemory, step: int, arrays: ZonotopeArrays, products: Floats
+    ) -> int:
+        """Load the tile of the chain, complete it, and draw the direction; return its new age."""
+        geometry, home = arrays.geometry, arrays.home
+        load(chain, home.inverses, home.bases)
+        wait()
+        new, old = age >= NEW, age >= REFRESH
+        if any_thread(old):
+            renew_worn(old, not new, chain, geometry.vectors, arrays.records.counts)
+            if old and chain.exists:
+                save(chain, home.inverses, home.bases)
+        if fresh or any_thread(old):
+            wanted = chain.exists and (fresh or old)
+            draw_tiling(wanted, chain, step, geometry, home.reduced, products)
+        for turn in range(own):
+            p = turn * lanes + chain.lane
+            if chain.exists and (fresh or new) and p < r:
+                share, _ = uniforms(chain.keys[chain.number], step, p, POINT)
+                length = geometry.lengths[Index(chain.whole[Index(2 * chain.at + basis + p)])]
+                home.points[Index(chain.number), Index(p)] = share * length
+        draw_direction(chain, step, geometry.factor)
+        return 0 if old else age
+
+    return begin
+
+
+@inlined
+def count_step(
+    counts: Integers, chain: ChainMemory, accepted: bool, moved: bool, tiles: int, lost: int
+) -> None:
+    """Count a step and what has come of it."""
+    if chain.exists and chain.lane == 0:
+        counts[chain.number, STEPS] += 1
+        counts[chain.number, ACCEPTED] += 1 if accepted else 0
+        counts[chain.number, lines.MOVED] += 1 if moved else 0
+        counts[chain.number, lines.TILES] += tiles
+        counts[chain.number, lines.LOST_TILES] += lost
 
 
 @lru_cache(maxsize=32)
@@ -150,59 +185,16 @@ def zonotope_kernel(
     gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShares, registers: int
 ) -> Any:
     """Compile the kernel for a rule and a size, with at most so many registers for a thread."""
-    lanes, each, part, own = items.lanes, items.each, items.part, turns(r, items.lanes)
-    chains = WARP // lanes
-    size = tile_size(r, lanes)
-    basis = 2 * (inverse_size(r) - r)
-    wait, _, _, _, any_thread, _ = group_functions(lanes)
-    load, save, _, _, renew = inverse_functions(r, lanes)
-    draw_tiling, draw_direction = step_beginnings(fresh, r, items)
-    place_window = tally_functions(gibbs, exponent)[0]
+    lanes, each, part = items.lanes, items.each, items.part
+    chains, size, wait = WARP // lanes, tile_size(r, lanes), group_functions(lanes).wait
+    begin_step, end_step = step_beginning(fresh, r, items), step_ending(gibbs, fresh, r, items)
     walk_half = half_walk(gibbs, fresh, exponent, r, items)
-    end_step = step_ending(gibbs, fresh, r, items)
-
-    @inlined
-    def begin_step(
-        age: int,
-        memory: Floats,
-        whole: Integers,
-        chain: ChainMemory,
-        step: int,
-        geometry: Geometry,
-        home: Tiles,
-        records: Records,
-        products: Floats,
-    ) -> int:
-        """Load the tile of the chain, complete it, and draw the direction; return its new age."""
-        at, number, lane = chain.at, chain.number, chain.lane
-        load(memory, whole, at, home.inverses, home.bases, number, lane)
-        wait()
-        new, old = age >= NEW, age >= REFRESH
-        if any_thread(old):
-            drifted = renew(old, memory, whole, at, geometry.vectors, lane)
-            if old:
-                age = 0
-                if chain.exists:
-                    save(memory, whole, at, home.inverses, home.bases, number, lane)
-                if not new:
-                    count_renewal(records.counts, chain, drifted)
-        if fresh or any_thread(old):
-            wanted = chain.exists and (fresh or old)
-            draw_tiling(wanted, memory, whole, chain, step, geometry, home.reduced, products)
-        if chain.exists and (fresh or new):
-            for turn in range(own):
-                p = turn * lanes + lane
-                if p < r:
-                    share, _ = uniforms(chain.keys[chain.number], step, p, POINT)
-                    length = geometry.lengths[Index(whole[Index(2 * at + basis + p)])]
-                    home.points[Index(number), Index(p)] = share * length
-        draw_direction(memory, chain, step, geometry.factor)
-        return age
+    record = share_record(gibbs, r, lanes)
 
     @kernel_with(registers)
     def walk(
         geometry: Geometry,
-        keys: Any,
+        keys: Words,
         ages: Integers,
         home: Tiles,
         picked: Tiles,
@@ -213,58 +205,42 @@ def zonotope_kernel(
         """Fill records.subsets, ``thin`` steps apart; add to records.tracked."""
         memory = cuda.shared.array(0, float64)
         whole = cuda.shared.array(0, int32)
-        tally = cuda.local.array(TALLY, float64)
-        marks = cuda.local.array(4, int32)
-        reduced = cuda.local.array(each, float64)
-        drops = cuda.local.array(each, float64)
-        products = cuda.local.array(part, float64)
+        line = LineState(
+            cuda.local.array(TALLY, float64),
+            cuda.local.array(4, int32),
+            cuda.local.array(each, float64),
+            cuda.local.array(each, float64),
+            cuda.local.array(part, float64),
+        )
+        arrays = ZonotopeArrays(geometry, home, picked, records)
+        tally, marks = line.tally, line.marks
         slot, lane = cuda.threadIdx.x // lanes, cuda.threadIdx.x & (lanes - 1)
         total = home.bases.shape[0]
         begin = cuda.blockIdx.x * chains
         while begin < total:
-            number = min(begin + slot, total - 1)
-            chain = ChainMemory(slot * size, number, begin + slot < total, lane, keys)
+            number, exists = min(begin + slot, total - 1), begin + slot < total
+            chain = ChainMemory(memory, whole, slot * size, lane, number, exists, keys)
             age = ages[number]
             for done in range(records.subsets.shape[0] * thin):
                 step, draw = first_step + done, done // thin
-                age = begin_step(age, memory, whole, chain, step, geometry, home, records, products)
-                placing, choosing = uniforms(chain.keys[chain.number], step, 0, PLACE)
-                testing, within = uniforms(chain.keys[chain.number], step, 1, PLACE)
+                age = begin_step(age, chain, step, arrays, line.products)
+                placing, choosing = uniforms(keys[number], step, 0, PLACE)
                 place_window(tally, geometry.window, placing)
                 marks[PICKS], marks[LOST], tiles = 0, 0, 0
                 for half in range(2):
                     marks[AGE] = age
-                    walk_half(
-                        *(half, memory, whole, chain, step, geometry, home, picked, records),
-                        *(tally, marks, reduced, drops, products),
-                    )
+                    walk_half(half, chain, step, arrays, line)
                     tiles += int(tally[VISITED])
-                moved, accepted = end_step(
-                    draw,
-                    memory,
-                    chain,
-                    home,
-                    picked,
-                    records,
-                    tally,
-                    marks,
-                    choosing,
-                    testing,
-                    within,
-                )
+                record(draw, chain, home.bases[Index(number)], records, line)
+                moved, accepted = end_step(choosing, chain, step, arrays, line)
                 age = marks[PICKED_AGE] if moved else age
                 age = REFRESH if marks[LOST] != 0 else age
                 wait()
-                if chain.exists and lane == 0:
-                    records.counts[number, STEPS] += 1
-                    records.counts[number, ACCEPTED] += 1 if accepted else 0
-                    records.counts[number, lines.MOVED] += 1 if moved else 0
-                    records.counts[number, lines.TILES] += tiles
-                    records.counts[number, lines.LOST_TILES] += marks[LOST]
-                if chain.exists and (done + 1) % thin == 0:
+                count_step(records.counts, chain, accepted, moved, tiles, marks[LOST])
+                if exists and (done + 1) % thin == 0:
                     to = records.subsets[draw, number]
-                    write_sorted(home.bases[number], 0, r, to, lane, lanes)
-            if chain.exists and lane == 0:
+                    write_sorted(home.bases[Index(number)], 0, r, to, lane, lanes)
+            if exists and lane == 0:
                 ages[number] = age
             begin += cuda.gridDim.x * chains
 

@@ -1,0 +1,66 @@
+"""What the kernels ask of a GPU, for numba's simulator, which has no shuffles and no device.
+
+Threads speak by shared memory, and warps have four threads. Import this file before any other of
+`zonodpp.cuda`.
+"""
+
+from numba import cuda, float64, int32
+
+from zonodpp.cuda import devices, warps
+
+WARP = 4
+
+
+def exchanged(value, board):
+    """Return the values of all threads of the block."""
+    board[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    found = board.tolist()
+    cuda.syncthreads()
+    return found
+
+
+def wait():
+    cuda.syncthreads()
+
+
+def group_functions(lanes, threads=WARP):
+    def group():
+        first = cuda.threadIdx.x // lanes * lanes
+        return slice(first, first + lanes)
+
+    def group_sum(value):
+        return sum(exchanged(value, cuda.shared.array(threads, float64))[group()])
+
+    def get(value, source):
+        return exchanged(value, cuda.shared.array(threads, float64))[group()][source]
+
+    def least(value, place):
+        values = exchanged(value, cuda.shared.array(threads, float64))
+        places = exchanged(place, cuda.shared.array(threads, int32))
+        return min(list(zip(values, places, strict=True))[group()])
+
+    def any_thread(flag):
+        return any(exchanged(flag, cuda.shared.array(threads, int32)))
+
+    def running_sum(value):
+        values = exchanged(value, cuda.shared.array(threads, float64))
+        return sum(values[group().start : cuda.threadIdx.x + 1])
+
+    return warps.GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)
+
+
+def block_minimum(threads):
+    def least(value, none, found):
+        return min(exchanged(value, cuda.shared.array(threads, int32)))
+
+    return least
+
+
+warps.WARP = WARP
+warps.group_functions = group_functions
+warps.block_minimum = block_minimum
+warps.block_barrier = lambda threads: wait
+devices.need_device = lambda: None
+devices.shared_limit = lambda: 2**20
+devices.resident_blocks = lambda *arguments: 2
