@@ -52,6 +52,8 @@ def factorise(A: Matrix, scale: Floats | None, *, check_rank: bool = True) -> De
     found = factorise_by_cholesky(A, scale)
     if found is not None:
         return found
+    if not A.shape[1]:  # no column is left
+        raise RankError(0)
     return from_triangle(triangle(chunk.T for _, chunk in column_chunks(A, scale)), check_rank)
 
 
