@@ -2,7 +2,7 @@
 Exact draws on a GPU
 ====================
 
-Stored results of ``python benchmarks/cuda_device.py`` on an NVIDIA H200: draws of r out of
+Stored results of ``python -m benchmarks.cuda_device`` on an NVIDIA H200: draws of r out of
 100,000 items in a second, left on the device and brought to the host.
 """
 
@@ -20,9 +20,9 @@ r = [int(row["what"].split("=")[1].split(",")[0]) for row in rows]
 
 figure, panel = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for key, name in {
-    "draws/s on the device": "left on the device",
-    "draws/s with copies": "brought to the host",
-    "draws/s by sample()": "by sample(device='cuda')",
+    "device": "left on the device",
+    "with copies": "brought to the host",
+    "by sample()": "by sample(device='cuda')",
 }.items():
     panel.loglog(r, [row[key] for row in rows], "o-", label=name)
 panel.set(xlabel="items in a draw, r", ylabel="draws a second", xticks=r)
