@@ -236,6 +236,8 @@ class VolumeSampling(Target):
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
+        if header["sparse"] not in (None, "csc"):
+            raise ValueError(f"a sparse A is stored as csc, not as {header['sparse']!r}")
         if header["sparse"]:
             A = sp.csc_array(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
             check_sparse(A)  # compiled code trusts the indices
