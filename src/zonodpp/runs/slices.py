@@ -44,6 +44,7 @@ class Chain:
     seconds: float = 0.0
     taken: int = 0  # steps made towards the next draw
     sums: Floats = field(default_factory=lambda: np.zeros(0))  # of what was tracked in these steps
+    steps: int = 0  # that one call of compiled code makes in good time; 0: not known yet
 
     def position(self, thin: int) -> int:
         """Count the steps made, from ``-burn_in`` on: draw k is finished at ``k * thin``."""
@@ -191,7 +192,7 @@ def advance(
     before = begun = time.perf_counter()
     made = 0
     guess = FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
-    steps = min(max(1, guess), GROWTH)  # of the next call of compiled code
+    steps = chain.steps or min(max(1, guess), GROWTH)
     while True:
         position = chain.position(thin)
         count = 1 if chain.burn_in else max(1, steps // thin)
@@ -205,8 +206,8 @@ def advance(
             return made
         taken = max(1, chain.position(thin) - position)  # a draw that takes long counts as a step
         pace = taken / max(now - before, 1e-7)
-        ahead = min(BLOCK, begun + seconds - now)
-        steps = max(1, int(min(pace * ahead, GROWTH * taken)))
+        chain.steps = max(1, int(min(pace * BLOCK, GROWTH * taken)))
+        steps = max(1, int(min(chain.steps, pace * (begun + seconds - now))))
         before = now
 
 
