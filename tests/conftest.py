@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _root = pathlib.Path(__file__).parents[1]
 _hash = hashlib.sha256()
 for _path in sorted((_root / "src").rglob("*.py")):
-    if b"_jit" in (_source := _path.read_bytes()):
+    if b"_jit" in (_source := _path.read_bytes()) or b"numba" in _source:
         _hash.update(_source)
 for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
     _hash.update(f"{_setting}={os.environ.get(_setting)}".encode())

@@ -32,6 +32,7 @@ from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 
 RESERVED = 1024  # bytes of shared memory that every block takes for itself
+LONG_LINE = 10  # times r items: from there on long steps are far ahead, and the GPU has none
 
 
 class Engine(Protocol):
@@ -243,7 +244,7 @@ class ZonotopeEngine(_BasesEngine):
         rule, columns = sampler.rule, sampler.columns
         if rule.reflect:
             raise ValueError("device='cuda' has no reflect=True; leave reflect or device out")
-        if rule.long_steps:
+        if rule.long_steps and sampler.tracker.n >= LONG_LINE * sampler.width:
             raise ValueError(
                 "device='cuda' walks through every tile of a line, and these lines have so many "
                 "that the processor takes long steps; pass window=..., or leave device out"

@@ -40,8 +40,9 @@ WORDS = {  # that an option may be
     "preset": ("paper",),
 }
 # A whole chord of dense columns crosses about n tiles, and by long steps it takes a few pivots for
-# each item of a basis, each as long as two or three tiles. Chords of a graph are shorter.
-LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 10
+# each item of a basis, each as long as two or three tiles: they are ahead from about n = 5 r on.
+# Chords of a graph are shorter.
+LONG_CHORD = 5
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -165,8 +166,7 @@ class HitAndRun:
         tracker = SetTracker.of(None, target.n)
         sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
         if self.window is None and line == "metropolis" and tiling == "fixed":
-            long = len(columns.dense) > max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
-            rule = rule._replace(long_steps=long)
+            rule = rule._replace(long_steps=len(columns.dense) >= LONG_CHORD * target.r)
         elif self.window is None:
             rule = rule._replace(window=default_window(sampler))
         return replace(sampler, rule=rule)

@@ -9,6 +9,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._views import floats_at
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
@@ -101,19 +102,19 @@ def line_at(memory: Floats, x: Floats, c: Floats, starts: Integers, items: Integ
     return Line(
         x,
         c,
-        memory[tally - 3 * r : tally - 2 * r],
-        memory[tally - 2 * r : tally - r],
-        memory[tally - r : tally],
-        memory[tally : seen - n],
+        floats_at(memory, tally - 3 * r, (r,)),
+        floats_at(memory, tally - 2 * r, (r,)),
+        floats_at(memory, tally - r, (r,)),
+        floats_at(memory, tally, (TALLY,)),
         starts,
         items,
-        memory[seen - n : seen],
-        memory[seen : seen + sets],
-        memory[seen + sets :],
+        floats_at(memory, seen - n, (n,)),
+        floats_at(memory, seen, (sets,)),
+        floats_at(memory, seen + sets, (sets,)),
     )
 
 
-line_in_kernel = inline_source(line_at)
+line_in_kernel = forceinline(line_at)
 
 
 @forceinline

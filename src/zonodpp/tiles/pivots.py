@@ -13,6 +13,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers
+from zonodpp._views import floats_at, integers_at
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
 
@@ -53,20 +54,19 @@ def tile_at(row: Floats, r: int, n: int) -> TileState:
     The bounds come first: 2 n entries. Integers are views of the same memory.
     """
     after = 2 * n + r * r
-    integers = row.view(np.int64)
     return TileState(
-        integers[after + 3 * r : after + 4 * r],
-        row[2 * n : after].reshape((r, r)),
-        row[after : after + r],
-        row[after + r : after + 2 * r],
-        row[after + 2 * r : after + 3 * r],
-        row[:n],
-        row[n : 2 * n],
-        integers[after + 4 * r :],
+        integers_at(row, after + 3 * r, (r,)),
+        floats_at(row, 2 * n, (r, r)),
+        floats_at(row, after, (r,)),
+        floats_at(row, after + r, (r,)),
+        floats_at(row, after + 2 * r, (r,)),
+        floats_at(row, 0, (n,)),
+        floats_at(row, n, (n,)),
+        integers_at(row, after + 4 * r, (1,)),
     )
 
 
-tile_in_kernel = inline_source(tile_at)
+tile_in_kernel = forceinline(tile_at)
 
 
 def tile_rows(r: int, n: int, count: int) -> Floats:
@@ -103,20 +103,19 @@ def tile_scratch(r: int, n: int) -> TileScratch:
 def scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
     """Return scratch as views of the first numbers of an array."""
     after = 2 * n + 3 * r
-    integers = memory.view(np.int64)
     return TileScratch(
-        memory[:n],
-        memory[n : 2 * n],
-        integers[n : 2 * n],
-        memory[2 * n : 2 * n + r],
-        memory[2 * n + r : 2 * n + 2 * r],
-        integers[2 * n + 2 * r : after],
-        integers[after : after + n + 1],
-        memory[after + n + 1 : after + n + 1 + 4 * r].reshape((4, r)),
+        floats_at(memory, 0, (n,)),
+        floats_at(memory, n, (n,)),
+        integers_at(memory, n, (n,)),
+        floats_at(memory, 2 * n, (r,)),
+        floats_at(memory, 2 * n + r, (r,)),
+        integers_at(memory, 2 * n + 2 * r, (r,)),
+        integers_at(memory, after, (n + 1,)),
+        floats_at(memory, after + n + 1, (4, r)),
     )
 
 
-scratch_in_kernel = inline_source(scratch_at)
+scratch_in_kernel = forceinline(scratch_at)
 
 
 @forceinline
