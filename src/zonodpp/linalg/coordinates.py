@@ -22,7 +22,7 @@ from scipy.sparse.linalg import splu
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import check_finite
-from zonodpp.linalg.dense import column_chunks, largest_entries, split_rows, to_dense
+from zonodpp.linalg.dense import column_chunks, largest_entry, split_rows, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_cholesky
 from zonodpp.linalg.greedy import Items, pick_greedily
 from zonodpp.linalg.products import accurate_product
@@ -122,7 +122,7 @@ def column_factors(weights: Floats | None, power: float) -> tuple[Floats | None,
 
 def _of_ordinary_size(A: Matrix) -> tuple[Matrix, int]:
     """Divide A by a power of two if its largest entry is huge or tiny; return its exponent."""
-    size = float(largest_entries(A, axis=0).max())
+    size = largest_entry(A)
     if 1.0 / _ORDINARY < size < _ORDINARY or size == 0 or not np.isfinite(size):
         return A, 0
     exponent = max(int(np.frexp(size)[1]), -1000)  # so that its inverse does not overflow

@@ -43,6 +43,12 @@ def largest_entries(X: Matrix, axis: int) -> Floats:
     return to_dense(abs(X).max(axis=axis)).ravel()
 
 
+def largest_entry(X: Matrix) -> float:
+    """Return the largest absolute value of all."""
+    entries = X if isinstance(X, np.ndarray) else X.data
+    return float(np.maximum(entries.max(initial=0.0), -entries.min(initial=0.0)))
+
+
 def unit_rows(X: Matrix) -> Matrix:
     """Bring rows to length one; zero rows stay zero."""
     return split_rows(X)[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Labels, MatrixLike
 from zonodpp.arguments import as_matrix, check_finite, is_dataframe
-from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
+from zonodpp.linalg.dense import largest_entry, row_chunks, to_dense
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
 _ROWS = 512  # compared with columns at a time, so that no second n x n array is made
@@ -36,7 +36,7 @@ def read_kernel(kernel: MatrixLike, name: str, otherwise: str) -> Kernel:
             f"{name} is a kernel, n x n, got {matrix.shape[0]} x {matrix.shape[1]}; {otherwise}"
         )
     check_finite(matrix, name)
-    size = float(largest_entries(matrix, axis=0).max())
+    size = largest_entry(matrix)
     asymmetry = max(
         float(np.abs(rows - matrix[:, span].T).max()) for span, rows in row_chunks(matrix, _ROWS)
     )

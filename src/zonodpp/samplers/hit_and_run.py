@@ -41,8 +41,8 @@ WORDS = {  # that an option may be
 }
 # A whole chord of dense columns crosses about n tiles, and by long steps it takes a few pivots for
 # each item of a basis, each as long as two or three tiles: they are ahead from about n = 5 r on.
-# Chords of a graph are shorter.
-LONG_CHORD = 5
+# Chords of a graph are shorter, and few items are not worth the time to compile long steps.
+LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 5
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -166,7 +166,8 @@ class HitAndRun:
         tracker = SetTracker.of(None, target.n)
         sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
         if self.window is None and line == "metropolis" and tiling == "fixed":
-            rule = rule._replace(long_steps=len(columns.dense) >= LONG_CHORD * target.r)
+            long = max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
+            rule = rule._replace(long_steps=len(columns.dense) >= long)
         elif self.window is None:
             rule = rule._replace(window=default_window(sampler))
         return replace(sampler, rule=rule)
