@@ -1,8 +1,7 @@
 """Small calls: one draw at a time, and what first and second calls take beyond their steps.
 
-Second calls of chains have two limits: 10 of their steps, and 4 prepared exact draws. The second
-is the limit of `sample(target, 1)`; where a step takes a tenth of a microsecond, no call from
-Python keeps to the first.
+Second calls of chains are to cost 10 of their steps. Where a step takes a tenth of a microsecond,
+no call from Python keeps to that: the floor, a compiled call that makes no step, stands beside it.
 """
 
 from __future__ import annotations
@@ -78,48 +77,7 @@ def calls_of_chains(quick: bool) -> list[Row]:
     for name in LARGER[:2] if quick else LARGER:
         for method in ("exchange", "zonotope"):
             rows += calls(name, method, 3 if quick else 7)
-            rows.append(loop_of_calls(name, method, 5 if quick else 15))
     return rows
-
-
-def loop_of_calls(name: str, method: str, repeats: int) -> Row:
-    """Compare single draws of a chain, beyond the step, with prepared exact draws.
-
-    All of it runs in this thread, so the time is that of the processor: where a step takes a
-    millisecond, what others do on the machine would hide the rest.
-    """
-    target, rng = targets()[name], np.random.default_rng(SEED)
-    exact = prepare(ProjectionDPP(rng.normal(size=(R, N))), "exact")
-    sampler = prepare(target, method)._sampler
-    subsets, nothing = np.empty((1, target.r), np.int32), np.zeros((1, 0))
-    few = 200
-
-    def steps() -> float:
-        """Return the time of single steps from fresh starts, without that of the calls."""
-        total = 0.0
-        for _ in range(few):
-            state = sampler.start(rng, None)
-            begun = time.thread_time()
-            sampler.advance(state, rng, subsets, nothing, 1)
-            middle = time.thread_time()
-            sampler.advance(state, rng, subsets[:0], nothing[:0], 1)
-            total += 2 * middle - begun - time.thread_time()
-        return total
-
-    def loop(call: Callable[[], Any]) -> float:
-        begun = time.thread_time()
-        repeat(call, few)
-        return time.thread_time() - begun
-
-    single = partial(sample, target, 1, method=method)
-    repeat(single, 10 * few)  # until all starts are remembered
-    found = [(loop(single) - steps()) / loop(partial(exact.draw, rng)) for _ in range(repeats)]
-    return {
-        "what": f"{name}: sample(target, 1, method={method!r}) beyond its step, over a prepared "
-        "exact draw",
-        "at_most": 4.0,
-        **measured(found),
-    }
 
 
 def calls(name: str, method: str, repeats: int) -> list[Row]:
