@@ -192,7 +192,7 @@ def advance(
     before = begun = time.perf_counter()
     made = 0
     guess = FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
-    steps = chain.steps or min(max(1, guess), GROWTH)
+    steps = int(chain.steps * min(1.0, seconds / BLOCK)) or min(max(1, guess), GROWTH)
     while True:
         position = chain.position(thin)
         count = 1 if chain.burn_in else max(1, steps // thin)

@@ -166,8 +166,8 @@ class HitAndRun:
         tracker = SetTracker.of(None, target.n)
         sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
         if self.window is None and line == "metropolis" and tiling == "fixed":
-            long = max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
-            rule = rule._replace(long_steps=len(columns.dense) >= long)
+            long = target.n >= max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
+            rule = rule._replace(long_steps=long and len(columns.dense) > 0)
         elif self.window is None:
             rule = rule._replace(window=default_window(sampler))
         return replace(sampler, rule=rule)
