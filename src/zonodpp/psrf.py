@@ -118,7 +118,7 @@ def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
     >>> psrf(x + [[0], [0], [0], [2]]).point > 1.2  # one chain is somewhere else
     True
     """
-    return _psrf(as_chains(x, 2, 2), _as_share(confidence))
+    return _psrf(as_chains(x, 2, 2), _as_confidence(confidence))
 
 
 def psrf_evolution(
@@ -173,7 +173,7 @@ def psrf_evolution(
     array([1., 1., 1., 1.])
     """
     values = as_chains(x, 2, _FIRST + 1)
-    share = _as_share(confidence)
+    share = _as_confidence(confidence)
     draws = values.shape[1]
     steps = min(draws - _FIRST, as_count(bins, "bins", 1))
     width = (draws - _FIRST) // steps
@@ -239,7 +239,7 @@ def as_chains(x: ArrayLike, chains: int, draws: int) -> Floats:
     return values
 
 
-def _as_share(confidence: float) -> float:
+def _as_confidence(confidence: float) -> float:
     share = as_positive(confidence, "confidence")
     if share >= 1:
         raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {share:g}")

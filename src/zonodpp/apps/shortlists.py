@@ -193,12 +193,9 @@ def shortlist(
 
     rows = as_rows(features)
     n = rows.shape[0]
-    if labels is None and is_dataframe(features):
-        labels = list(features.index)
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
+    labels = _labels_of(features, labels, n)
     scores = as_column(relevance, n, "relevance")
-    share = _as_share(diversity)
+    share = _as_diversity(diversity)
     one_of(answer, "answer", ("best", "draw"))
     order, fixed = _in_order(scores, include, exclude, labels)
     k = _as_length(k, budget, fixed, len(order), n)
@@ -245,6 +242,17 @@ def shortlist(
     )
 
 
+def _labels_of(
+    features: MatrixLike, labels: Sequence[Hashable] | None, n: int
+) -> Sequence[Hashable] | None:
+    """Return the labels that were given, or those of a data frame."""
+    if labels is None and is_dataframe(features):
+        return list(features.index)
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
+    return labels
+
+
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:
     """Return how many of the items in order are candidates of the search."""
     rest = ordered[fixed:]
@@ -262,7 +270,7 @@ def as_rows(features: MatrixLike) -> Matrix:
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()
 
 
-def _as_share(diversity: float) -> float:
+def _as_diversity(diversity: float) -> float:
     """Return the share of relevance that may be given up, from 0 to 1."""
     try:
         share = float(diversity)

@@ -180,10 +180,8 @@ def summarize(
     everything = _as_sentences(text, language)
     lengths = np.array([len(words_of(sentence)) for sentence in everything], dtype=np.int64)
     budget = math.inf if words is None else as_count(words, "words", 1)
-    if sentences is None:
-        k = _SENTENCES if words is None else len(everything)
-    else:
-        k = as_count(sentences, "sentences", 1)
+    most = _SENTENCES if words is None else len(everything)
+    k = as_count(most if sentences is None else sentences, "sentences", 1)
     candidates = _first_occurrences(everything)
     if k >= len(candidates) and lengths.sum() <= budget:
         repeats = np.setdiff1d(np.arange(len(everything)), candidates)[: k - len(candidates)]
@@ -218,13 +216,17 @@ def summarize(
     value = None
     if answer != "best":
         tokens = [words_of(everything[i]) for i in candidates]
-        one_is_enough = answer == "draw" and method in ("auto", "exact")
-        enough = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
-        count = enough if draws is None else draws
+        count = _enough_draws(answer, method, k) if draws is None else draws
         chosen, value = _drawn(target, tokens, answer, count, method, rng)
     indices = candidates[chosen].tolist()
     sentences_chosen = [everything[i] for i in indices]
     return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
+
+
+def _enough_draws(answer: str, method: str, k: int) -> int:
+    """Return how many draws an answer takes."""
+    one_is_enough = answer == "draw" and method in ("auto", "exact")
+    return 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
 
 
 def _checked(features: str | MatrixLike, answer: str, words: int | None, query: str | None) -> str:

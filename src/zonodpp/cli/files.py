@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Matrix
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
 from zonodpp.arguments import listed, one_of
 from zonodpp.cli.messages import quoted
@@ -177,11 +177,7 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
     kind = one_of(banner[3], "its type of numbers", ("real", "double", "integer", "pattern"))
     symmetric = one_of(banner[4], "its symmetry", ("general", "symmetric")) == "symmetric"
     content = (line for line in lines if line.strip() and not line.lstrip().startswith("%"))
-    size = next(content, "")
-    words = size.split()
-    if len(words) != _SIZES[layout] or not all(re.fullmatch("[0-9]+", word) for word in words):
-        raise ValueError(f"expected {_SIZES[layout]} whole numbers as its size, got {quoted(size)}")
-    rows, columns, *count = map(int, words)
+    rows, columns, *count = _read_size(next(content, ""), _SIZES[layout])
     if symmetric and rows != columns:
         raise ValueError(f"it is symmetric, but has {rows} rows and {columns} columns")
     check_size(8 * (rows + columns + sum(count)), held)
@@ -195,13 +191,7 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
         order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(found), max(1, rows))
         values, (column, row) = numbers.ravel(), order
     else:
-        width = 2 if kind == "pattern" else 3
-        if found and numbers.shape[1] != width:
-            raise ValueError(f"an entry has {numbers.shape[1]} numbers, not {width}")
-        places = numbers[:, :2]
-        if not ((places >= 1) & (places <= [rows, columns]) & (places % 1 == 0)).all():
-            raise ValueError(f"an entry lies outside the {rows} rows and {columns} columns")
-        row, column = (places.T - 1).astype(np.int64)
+        row, column = _entry_places(numbers, 2 if kind == "pattern" else 3, rows, columns)
         values = np.ones(found) if kind == "pattern" else numbers[:, 2]
     if symmetric:
         other = row != column
@@ -209,6 +199,24 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
         values = np.r_[values, values[other]]
     matrix = sp.coo_array((values, (row, column)), shape=(rows, columns))
     return matrix.toarray() if layout == "array" else matrix
+
+
+def _read_size(line: str, count: int) -> list[int]:
+    """Return the whole numbers of the line that states the size."""
+    words = line.split()
+    if len(words) != count or not all(re.fullmatch("[0-9]+", word) for word in words):
+        raise ValueError(f"expected {count} whole numbers as its size, got {quoted(line)}")
+    return [int(word) for word in words]
+
+
+def _entry_places(numbers: Floats, width: int, rows: int, columns: int) -> Integers:
+    """Return the rows and columns of entries, from 0, checked."""
+    if len(numbers) and numbers.shape[1] != width:
+        raise ValueError(f"an entry has {numbers.shape[1]} numbers, not {width}")
+    places = numbers[:, :2]
+    if not ((places >= 1) & (places <= [rows, columns]) & (places % 1 == 0)).all():
+        raise ValueError(f"an entry lies outside the {rows} rows and {columns} columns")
+    return (places.T - 1).astype(np.int64)
 
 
 def _read_numbers(lines: Iterator[str]) -> Floats:

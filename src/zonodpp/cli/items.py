@@ -71,11 +71,15 @@ def find_items(
         if not items:
             raise ValueError(f"{option}: {quoted(name)} is no item; {_known(labels, n)}")
         if len(items) > 1 and not (every and len({_ends(labels[item]) for item in items}) == 1):
-            shown = [f"{i} {labels[i]!r}" if isinstance(labels[i], tuple) else i for i in items]
-            found = f"{len(items)} items are called {quoted(name)}, numbers {listed(shown)} from 0"
             advice = "give one by its number" if numbered else "give the items labels that differ"
-            raise ValueError(f"{option}: {found}; {advice}")
+            raise ValueError(f"{option}: {_several(name, items, labels)}; {advice}")
     return list(dict.fromkeys(item for name in names for item in places[name]))
+
+
+def _several(name: str, items: list[int], labels: Labels) -> str:
+    """Say which items have the same name."""
+    shown = [f"{i} {labels[i]!r}" if isinstance(labels[i], tuple) else i for i in items]
+    return f"{len(items)} items are called {quoted(name)}, numbers {listed(shown)} from 0"
 
 
 def _split(text: str, option: str) -> Iterator[str]:

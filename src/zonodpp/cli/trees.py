@@ -130,6 +130,13 @@ def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[st
         if first is not None and weight is not None and first != weight:
             edge = f"edge {quoted(' '.join(parts[:2]))} has weight {weight:g}"
             raise ValueError(f"{source}, line {line}: {edge}, but {first:g} at line {at}")
+    return list(nodes), _adjacency(edges, len(nodes), source)
+
+
+def _adjacency(
+    edges: dict[tuple[int, int], tuple[float | None, int]], count: int, source: str
+) -> sp.csr_array:
+    """Return the adjacency matrix of edges, each with its weight and its line."""
     if not edges:
         raise ValueError(f"{source} has no edges")
     bare = [line for weight, line in edges.values() if weight is None]
@@ -137,5 +144,5 @@ def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[st
         raise ValueError(f"{source}, line {bare[0]}: this edge has no weight, but others have")
     weights = [1.0 if weight is None else weight for weight, _ in edges.values()]
     places = tuple(zip(*edges, strict=True))
-    upper = sp.coo_array((weights, places), shape=(len(nodes), len(nodes))).tocsr()
-    return list(nodes), upper + sp.triu(upper, k=1).T
+    upper = sp.coo_array((weights, places), shape=(count, count)).tocsr()
+    return upper + sp.triu(upper, k=1).T

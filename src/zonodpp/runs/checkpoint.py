@@ -227,10 +227,10 @@ def _generator_in(state: Header) -> np.random.Generator:
 
 def _as_json(value: object) -> Any:
     """Return a value as JSON gives it back."""
-    return json.loads(json.dumps(value, default=_plain))
+    return json.loads(json.dumps(value, default=_json_value))
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """Turn a value that JSON does not know into one that it knows."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

@@ -22,8 +22,8 @@ from zonodpp.samplers.lines import (
     OLD_HOME,
     TILES,
     WALKER,
-    Chain,
     Rule,
+    ZonotopeChain,
     copy_tile,
     draw_direction,
     finish_step,
@@ -36,7 +36,7 @@ from zonodpp.tiles.pivots import OLDEST, multiply, scratch_in_kernel, tile_in_ke
 
 
 @no_refcount
-def run_by_long_steps(address: int, chain: Chain, ellipsoid: Ellipsoid) -> int:
+def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) -> int:
     """Do as `run_by_walk`, by long steps."""
     rng = generator_at(address)
     columns, rule, stack, memory, x, c, starts, items, draws = chain

@@ -62,7 +62,7 @@ class Line(NamedTuple):
 TALLY = 14
 
 
-class Draws(NamedTuple):
+class DrawBuffers(NamedTuple):
     """Where draws are written, and how far they are made."""
 
     subsets: Subsets
@@ -72,7 +72,7 @@ class Draws(NamedTuple):
     counts: Integers
 
 
-class Chain(NamedTuple):
+class ZonotopeChain(NamedTuple):
     """All that the steps of a chain read and write."""
 
     columns: UnitColumns
@@ -83,7 +83,7 @@ class Chain(NamedTuple):
     c: Floats
     starts: Integers
     items: Integers
-    draws: Draws
+    draws: DrawBuffers
 
 
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
@@ -157,7 +157,7 @@ def copy_tile(stack: Floats, source: int, to: int) -> None:
 
 
 @inline_source
-def finish_step(basis: Integers, line: Line, total: float, draws: Draws) -> None:
+def finish_step(basis: Integers, line: Line, total: float, draws: DrawBuffers) -> None:
     """Add to what is tracked; after a draw's last step, write the basis.
 
     ``inside`` is that of the tile in which the step began. The weight that tiles lack to ``total``

@@ -72,19 +72,20 @@ def method_of(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; it knows "
             f"{', '.join(map(repr, known))}"
         )
-    found: Method = kind(**options) if options else _plain(method)
+    found: Method = kind(**options) if options else _without_options(method)
     return found
 
 
 @cache
-def _plain(name: str) -> Any:
+def _without_options(name: str) -> Any:
     """Return the method object with no options; methods do not change, so one is enough."""
     return method_class(name)()
 
 
 def best_method(target: Target) -> Method:
     """Return the first method of the target's own list that suits it."""
-    best: Method = next(method for method in map(_plain, target.methods) if method.suits(target))
+    methods = map(_without_options, target.methods)
+    best: Method = next(method for method in methods if method.suits(target))
     return best
 
 

@@ -29,9 +29,9 @@ from zonodpp.samplers.lines import (
     ROOT,
     TILES,
     WALKER,
-    Chain,
     Line,
     Rule,
+    ZonotopeChain,
     copy_tile,
     draw_direction,
     finish_step,
@@ -71,7 +71,7 @@ ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has go
 
 
 @no_refcount
-def run_by_walk(address: int, chain: Chain) -> int:
+def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.

@@ -22,10 +22,10 @@ from zonodpp.samplers.lines import (
     LOST,
     LOST_TILES,
     OLD_WALKER,
-    Chain,
-    Draws,
+    DrawBuffers,
     Line,
     Rule,
+    ZonotopeChain,
     line_at,
     line_memory,
 )
@@ -69,9 +69,9 @@ class ZonotopeWalk(ChainOnBases):
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
         stack, memory = tile_rows(r, n, 3), line_memory(r, n, tracker)
         stack[HOME] = state["tile"]
-        draws = Draws(subsets, tracked, thin, np.zeros(3, np.int64), state["counts"])
+        draws = DrawBuffers(subsets, tracked, thin, np.zeros(3, np.int64), state["counts"])
         point = state["x"], state["c"], tracker.starts, tracker.items
-        chain = Chain(self.columns, self.rule, stack, memory, *point, draws)
+        chain = ZonotopeChain(self.columns, self.rule, stack, memory, *point, draws)
         address, status = address_of(rng), LOST
         while status != DONE:
             if self.rule.long_steps:
@@ -83,7 +83,7 @@ class ZonotopeWalk(ChainOnBases):
         subsets.sort(axis=1)
         state["tile"][:] = stack[HOME]
 
-    def _mend(self, chain: Chain, status: int) -> None:
+    def _mend(self, chain: ZonotopeChain, status: int) -> None:
         """Compute anew, or find again, what a kernel has returned for."""
         home, walker, _ = (tile_at(row, self.width, len(chain.c)) for row in chain.stack)
         line = line_at(chain.memory, chain.x, chain.c, chain.starts, chain.items)
