@@ -135,6 +135,10 @@ def test_threads_of_ones_own_draw_the_same():
     ],
 )
 def test_rng_is_anything_numpy_takes(make):
+    try:
+        np.random.default_rng(make())
+    except TypeError:
+        pytest.skip("NumPy before 2.2 takes no RandomState")
     assert np.array_equal(
         draws(TARGET, 30, rng=make(), chains=2), draws(TARGET, 30, rng=make(), chains=2)
     )
