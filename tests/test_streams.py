@@ -17,6 +17,8 @@ from sklearn.base import clone
 from zonodpp import Exact, ProjectionDPP, prepare, sample
 from zonodpp.apps import LandmarkSelector
 from zonodpp.apps.landmark_streams import draw_landmarks
+from zonodpp.arguments import spawn
+from zonodpp.runs import sampling
 from zonodpp.samplers import streamed
 from zonodpp.streams.sources import array_rows, source_of
 from zonodpp.targets.streamed import StreamedDPP
@@ -194,7 +196,30 @@ def test_further_draws_of_a_generator_use_the_pool_that_is_left():
     assert len(passes) == 3
 
 
-def test_further_calls_without_a_seed_use_the_pool_that_is_left():
+@pytest.fixture
+def known_entropy(monkeypatch):
+    """Let calls without a seed begin with a known one: a law test must not fail by chance."""
+    monkeypatch.setattr(
+        sampling, "spawn", lambda rng, count=1: spawn(5 if rng is None else rng, count)
+    )
+
+
+def test_the_check_rejects_calls_that_use_a_pool_twice(known_entropy, monkeypatch):
+    target, stream, passes = counted_pair("gaussian")
+    start = streamed.StreamedDraws.start
+
+    def from_the_top(self, rng, init):
+        state = start(self, rng, init)
+        state["pool"][0] = 0
+        return state
+
+    monkeypatch.setattr(streamed.StreamedDraws, "start", from_the_top)
+    subsets = np.concatenate([sample(stream, 10).subsets[0] for _ in range(300)])
+    assert len(passes) == 1
+    assert_not_law(subsets, target)
+
+
+def test_further_calls_without_a_seed_use_the_pool_that_is_left(known_entropy):
     target, stream, passes = counted_pair("gaussian")
     calls = [sample(stream, 10) for _ in range(300)]
     subsets = np.concatenate([samples.subsets[0] for samples in calls])
