@@ -28,8 +28,10 @@ def log_det(L, S):
     scale = np.sqrt(np.diagonal(L)[S])
     if (scale == 0).any():
         return -np.inf
-    sign, value = np.linalg.slogdet(L[np.ix_(S, S)] / np.outer(scale, scale))
-    return value + 2 * np.log(scale).sum() if sign > 0 and value > -60 else -np.inf
+    eigenvalues = np.linalg.eigvalsh(L[np.ix_(S, S)] / np.outer(scale, scale))
+    if eigenvalues[0] < 1e-13:
+        return -np.inf
+    return np.log(eigenvalues).sum() + 2 * np.log(scale).sum()
 
 
 def naive_greedy(L, k):
