@@ -20,26 +20,20 @@ def draw_alias(rng: np.random.Generator, table: Floats) -> int:
     return item
 
 
-def alias_table(weights: Floats) -> Floats:
-    """Return the table of one law; row i holds the share of cell i, and the other item."""
-    return np.column_stack(alias_tables(weights, np.array([0, weights.size])))
+def alias_table(weights: Floats, indptr: Integers | None = None) -> Floats:
+    """Return a table whose row i holds the share of cell i, and the other item.
 
-
-def alias_tables(weights: Floats, indptr: Integers) -> tuple[Floats, Integers]:
-    """Build one table for each law: the weights ``indptr[k]:indptr[k + 1]`` are those of law k.
-
-    Cell i leads to item i with probability ``share[i]``, and to ``other[i]`` otherwise.
+    Cell i leads to item i with probability its share, and to the other item if not. With ``indptr``
+    the weights ``indptr[k]:indptr[k + 1]`` are those of law k, which has these cells for itself.
     """
-    share, other = np.empty(weights.size), np.arange(weights.size)
-    waiting = np.empty(weights.size, np.int64)
-    fill_tables(frozen(weights), frozen(indptr, np.int64), share, other, waiting)
-    return share, other
+    bounds = np.array([0, weights.size]) if indptr is None else indptr
+    table = np.empty((weights.size, 2))
+    fill_table(frozen(weights), frozen(bounds, np.int64), table, np.empty(weights.size, np.int64))
+    return table
 
 
 @no_refcount
-def fill_tables(
-    weights: Floats, indptr: Integers, share: Floats, other: Integers, waiting: Integers
-) -> None:
+def fill_table(weights: Floats, indptr: Integers, table: Floats, waiting: Integers) -> None:
     """Fill the cells of items below the mean weight up from items above it (Walker, Vose).
 
     ``waiting`` is scratch: light items are stacked up from its front, heavy ones from its end.
@@ -51,8 +45,9 @@ def fill_tables(
             total += weights[i]
         light, heavy = first, end  # the first free place, and the last one that is taken
         for i in range(first, end):
-            share[i] = weights[i] / (total / (end - first))
-            if share[i] < 1.0:
+            table[i, 0] = weights[i] / (total / (end - first))
+            table[i, 1] = i
+            if table[i, 0] < 1.0:
                 waiting[light] = i
                 light += 1
             else:
@@ -61,14 +56,14 @@ def fill_tables(
         while light > first and heavy < end:
             light -= 1
             poor, rich = waiting[light], waiting[heavy]
-            other[poor] = rich
-            share[rich] -= 1.0 - share[poor]
-            if share[rich] < 1.0:
+            table[poor, 1] = rich
+            table[rich, 0] -= 1.0 - table[poor, 0]
+            if table[rich, 0] < 1.0:
                 heavy += 1
                 waiting[light] = rich
                 light += 1
         # What is left differs from 1 by rounding alone.
         for i in range(first, light):
-            share[waiting[i]] = 1.0
+            table[waiting[i], 0] = 1.0
         for i in range(heavy, end):
-            share[waiting[i]] = 1.0
+            table[waiting[i], 0] = 1.0

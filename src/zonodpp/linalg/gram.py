@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
@@ -26,7 +26,7 @@ class RankError(ValueError):
 
 @dataclass(frozen=True)
 class DenseGram:
-    """AA' = (W'W)^{-1} with W dense and r x r: W A has orthonormal rows."""
+    """AA' = (W'W)^{-1} with W dense, r x r, lower triangular: W A has orthonormal rows."""
 
     W: Floats
     logdet: float
@@ -34,7 +34,7 @@ class DenseGram:
 
     def diagonal(self, C: Floats) -> Floats:
         """Return the diagonal of C' (AA')^{-1} C."""
-        white = self.W @ C
+        white = blas.dtrmm(1.0, self.W.T, C, trans_a=1)  # W C: half the time of a full product
         return np.asarray(np.einsum("ij,ij->j", white, white))
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
-LENGTHS_AT_ONCE = 4096  # columns that are whitened together, to take their lengths
+LENGTHS_AT_ONCE = 1024  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
 DRAWS, PROPOSALS = range(2)  # what is counted
 

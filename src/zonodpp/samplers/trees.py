@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Subsets
 from zonodpp.arguments import one_of
-from zonodpp.basis.alias import alias_tables
+from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import frozen
 from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
 from zonodpp.samplers.tracking import SetTracker, with_sets
@@ -208,6 +208,6 @@ def _set_up(target: Target) -> TreeDraws:
         # Only ratios at a node matter; sums of very light edges would lose digits or vanish.
         heaviest = np.maximum.reduceat(weights, blocks.indptr[:-1])
         even = weights / np.repeat(heaviest, np.diff(blocks.indptr))
-        share, other = alias_tables(even, blocks.indptr.astype(np.int64))
+        share, other = alias_table(even, blocks.indptr.astype(np.int64)).T
     walk = TreeWalk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
     return TreeDraws("wilson", walk, frozen(weights), steps, SetTracker.of(None, target.n))
