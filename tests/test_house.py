@@ -57,3 +57,20 @@ def test_the_report_is_printed():
         check=True,
     )
     assert done.stdout.startswith("lines of code")
+
+
+def test_a_first_draw_imports_no_more_than_it_needs():
+    """What it does not need would take as long to import as the draw takes otherwise."""
+    script = """
+import sys, numpy
+from zonodpp import ProjectionDPP, sample
+sample(ProjectionDPP(numpy.eye(2, 4) + 1), 1, method=sys.argv[1])
+heavy = {"scipy.optimize", "scipy.special", "scipy.spatial", "tqdm", "networkx", "pandas"}
+heavy |= {"arviz_stats", "arviz_base", "xarray", "matplotlib", "sklearn"}
+sys.exit(", ".join(sorted(heavy & set(sys.modules))) or 0)
+"""
+    for method in ("exact", "zonotope", "exchange"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, method], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr

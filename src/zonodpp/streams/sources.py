@@ -8,6 +8,7 @@ errors in one process and on a cluster, where each batch is a task and nothing t
 from __future__ import annotations
 
 import contextlib
+import importlib
 import mmap
 import os
 import sys
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from tqdm.auto import tqdm
 
 from zonodpp._optional import optional
 from zonodpp._stderr import is_watched
@@ -55,7 +55,8 @@ class RowSource:
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
         merged: list[tuple[int, Result]] = []  # results of 2**level batches each
-        with tqdm(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
+        show = importlib.import_module("tqdm.auto").tqdm  # takes long to import, so it waits
+        with show(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
             for number, batch in self.batches():
                 if number == 0 and self.size is not None:
                     bar.total = self.size * len(batch.rows)  # about: the last may have fewer rows

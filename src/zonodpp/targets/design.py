@@ -7,7 +7,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
-from scipy.special import betaln
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
@@ -130,7 +129,8 @@ class Design(Target):
         """
         logs = np.array([_log_det(rows) for rows in self.base._features(sets)])
         others, free = self.n - self.d, self.k - self.d
-        return np.asarray(logs + betaln(others - free + 1, free + 1) + np.log(others + 1))
+        chosen = np.arange(1, free + 1)
+        return np.asarray(logs - np.log((others - free + chosen) / chosen).sum())
 
     def _inclusions(self, sets: Integers) -> Floats:
         """Return the probabilities that sets are part of the draw; O(t^3) for t items.

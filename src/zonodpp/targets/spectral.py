@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.arguments import as_matrix
@@ -17,6 +16,7 @@ from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import NOISE, Condition, condition_kernel, never_together
 from zonodpp.targets.labels import labels_of
+from zonodpp.targets.symmetric import expit
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
