@@ -14,9 +14,9 @@ import scipy.sparse as sp
 import zonodpp.archives
 from zonodpp.arguments import as_matrix
 from zonodpp.cli.files import Source
-from zonodpp.cli.inputs import read_source
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.interface import Input
 from zonodpp.cli.messages import one_line
-from zonodpp.cli.options import Input
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 SQUARE = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]))
@@ -262,7 +262,7 @@ def test_weights_of_edges(fails, call, tmp_path):
 
 def test_the_delimiter_is_that_of_the_first_row_not_line():
     def read(text):
-        return read_source(Source("x.csv", "csv", None, text.encode()), Input(id="0"))
+        return read_table(Source("x.csv", "csv", None, text.encode()), Input(id="0"))
 
     for text in (
         '"name, first\nand last, second";a;b\nx;1;2\n',

@@ -226,7 +226,7 @@ def test_an_unexpected_error_is_one_line_too(fails, call, monkeypatch):
         raise KeyError("oops")
 
     write("foods.csv", FOODS)
-    monkeypatch.setattr("zonodpp.cli.targets.read_source", broken)
+    monkeypatch.setattr("zonodpp.cli.draws.read_table", broken)
     assert "unexpected KeyError: 'oops'; --debug shows where" in fails("sample", "foods.csv")
     with pytest.raises(KeyError):
         main(["sample", "foods.csv", "--debug"])
@@ -344,7 +344,7 @@ def test_runs_repeat(call):
 
 
 def test_methods_are_those_of_the_library():
-    from zonodpp.cli.options import Method
+    from zonodpp.cli.interface import Method
     from zonodpp.samplers.methods import METHODS
 
     assert list(get_args(Method)) == ["auto", *METHODS]

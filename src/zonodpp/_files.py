@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
-import re
 import secrets
 from collections.abc import Iterator
 from typing import IO
@@ -43,13 +43,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """
     place = os.path.realpath(path)  # a link stays a link
     try:
-        if os.path.isdir(place):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
         if os.path.exists(place) and not os.path.isfile(place):
-            raise OSError(errno.EINVAL, "it is not a regular file")
+            raise OSError(errno.EISDIR, "it is not a regular file")
         sweep(place)
-        temporary, lock = _create(place)
+        start, ending = _parts(place)
+        temporary = f"{start}{secrets.token_hex(4)}.tmp{ending}"
+        lock = open(temporary, "xb")  # noqa: SIM115 - it stays open until the file is in place
         try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                _lock(lock)
             yield temporary
             _sync(temporary)
             os.replace(temporary, place)
@@ -66,13 +68,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def sweep(path: str | os.PathLike[str]) -> None:
     """Remove the temporary files of this path that killed processes have left."""
-    start, ending = map(re.escape, _parts(os.path.realpath(path)))
-    with contextlib.suppress(OSError), os.scandir(os.path.dirname(os.path.realpath(path))) as found:
-        for entry in found if fcntl is not None else ():
-            if re.fullmatch(rf"{start}[0-9a-f]{{8}}\.tmp({ending})?", entry.path):
-                with contextlib.suppress(OSError), open(entry.path, "rb+") as file:
-                    _lock(file)  # an OSError if the process that writes it is alive
-                    os.remove(entry.path)
+    start, _ = _parts(os.path.realpath(path))
+    for left in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 8}.tmp*") if fcntl else ():
+        with contextlib.suppress(OSError), open(left, "rb+") as file:
+            _lock(file)  # an OSError if the process that writes it is alive
+            os.remove(left)
 
 
 def _parts(place: str) -> tuple[str, str]:
@@ -84,25 +84,12 @@ def _parts(place: str) -> tuple[str, str]:
     return os.path.join(folder, f".{name[:40]}."), os.path.splitext(name)[1][:10].lower()
 
 
-def _create(place: str) -> tuple[str, IO[bytes]]:
-    """Make a temporary file; return its name and the open file that holds the lock."""
-    start, ending = _parts(place)
-    while True:
-        temporary = f"{start}{secrets.token_hex(4)}.tmp{ending}"
-        file = open(temporary, "xb")  # noqa: SIM115 - it stays open until the file is in place
-        if fcntl is None:
-            file.close()  # such systems do not rename open files
-            return temporary, file
-        with contextlib.suppress(OSError):  # a file system without locks
-            _lock(file)
-        if os.fstat(file.fileno()).st_nlink:
-            return temporary, file
-        file.close()  # another process swept it away before it was locked
-
-
 def _lock(file: IO[bytes]) -> None:
     """Lock a file until it is closed, also by the death of the process; OSError if it is locked."""
-    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if fcntl is None:
+        file.close()  # such systems do not rename open files
+    else:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync(path: str) -> None:

@@ -7,7 +7,7 @@ others compare draws with what is known exactly.
 
 from __future__ import annotations
 
-from itertools import combinations, islice
+from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,6 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_positive, one_of
 from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
-from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples
@@ -294,17 +293,8 @@ def total_variation(samples: Samples) -> float:
     bases, counts = samples.unique()
     log_prob = target.log_prob(bases)
     if not target.has_inclusion:  # then probabilities are relative
-        log_prob = log_prob - _log_normaliser(target)
+        every = np.array(list(combinations(range(target.n), target.r)))
+        log_prob = log_prob - np.logaddexp.reduce(target.log_prob(every))
     # Subsets that were never drawn have no excess, so those that were are enough.
     excess = counts / counts.sum() - np.exp(log_prob)
     return float(excess[excess > 0].sum())
-
-
-def _log_normaliser(target: Target) -> float:
-    """Log of the sum of the relative probabilities of all bases, some at a time."""
-    every = combinations(range(target.n), target.r)
-    step = max(1, 2**22 // target.r)
-    total = -np.inf
-    while len(bases := np.array(list(islice(every, step)))):
-        total = np.logaddexp(total, np.logaddexp.reduce(target.log_prob(bases)))
-    return float(total)

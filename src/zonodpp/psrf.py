@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers
-from zonodpp.arguments import as_count, as_positive, check_finite
+from zonodpp.arguments import as_count, check_finite
 
 _FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
 
@@ -118,7 +118,7 @@ def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
     >>> psrf(x + [[0], [0], [0], [2]]).point > 1.2  # one chain is somewhere else
     True
     """
-    return _psrf(as_chains(x, 2, 2), _as_confidence(confidence))
+    return _psrf(as_chains(x, 2, 2), confidence)
 
 
 def psrf_evolution(
@@ -173,17 +173,19 @@ def psrf_evolution(
     array([1., 1., 1., 1.])
     """
     values = as_chains(x, 2, _FIRST + 1)
-    share = _as_confidence(confidence)
     draws = values.shape[1]
     steps = min(draws - _FIRST, as_count(bins, "bins", 1))
     width = (draws - _FIRST) // steps
     ends = np.append(_FIRST + 1 + width * np.arange(steps), draws)
-    found = [_psrf(values[:, (end + 1) // 2 if autoburnin else 0 : end], share) for end in ends]
+    parts = (values[:, (end + 1) // 2 if autoburnin else 0 : end] for end in ends)
+    found = [_psrf(part, confidence) for part in parts]
     return PsrfEvolution(ends, *np.array(found).T)
 
 
 def _psrf(x: Floats, confidence: float) -> Psrf:
     """Follow coda::gelman.diag line by line, for one variable."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {confidence!r}")
     m, n = x.shape
     moved = x - x[:, :1]  # so that a constant chain has variance zero, not rounding noise
     variances = moved.var(axis=1, ddof=1)
@@ -237,10 +239,3 @@ def as_chains(x: ArrayLike, chains: int, draws: int) -> Floats:
         )
     check_finite(values, "x")
     return values
-
-
-def _as_confidence(confidence: float) -> float:
-    share = as_positive(confidence, "confidence")
-    if share >= 1:
-        raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {share:g}")
-    return share

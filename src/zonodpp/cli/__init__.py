@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import click
 
 from zonodpp._version import __version__
 from zonodpp.cli import interface  # noqa: F401 - declares the commands
-from zonodpp.cli.command import COMMANDS, Group, epilog
+from zonodpp.cli.command import COMMANDS, DEBUG, epilog
 from zonodpp.cli.messages import one_line
-from zonodpp.cli.options import DEBUG
 
 _INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 _FAILED = 2
 
 
 @click.group(
-    cls=Group,
     commands=COMMANDS,
     params=[DEBUG],
     invoke_without_command=True,
@@ -66,11 +63,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     _fill_closed_streams()
-    called = next((commands.commands[word] for word in words if word in commands.commands), None)
-    options = called.params if called else []
-    with _plain_warnings(options) as seen:
-        code = _exit_code(words, options)
-    if code == 0 and any(text.startswith("interrupted") for text in seen):
+    known = commands.commands
+    called = next((known[word] for word in words if word in known), commands)
+    warned: list[str] = []
+
+    def show(message: Warning | str, *rest: object, **named: object) -> None:
+        """Show a warning as one line, without the line of source that Python adds."""
+        warned.append(str(message))
+        click.echo(f"zonodpp: warning: {one_line(message, called.params)}", err=True)
+
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.simplefilter("ignore")  # those for developers
+            for category in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("once", category)
+        warnings.showwarning = show
+        code = _exit_code(words, called.params)
+    if code == 0 and any(text.startswith("interrupted") for text in warned):
         code = _INTERRUPTED  # the draws made until then have been written
     sys.exit(code)
 
@@ -107,21 +116,3 @@ def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
         click.echo(f"zonodpp: {one_line(error, options)}", err=True)
         return _FAILED
     return code if isinstance(code, int) else 0
-
-
-@contextmanager
-def _plain_warnings(options: list[click.Parameter]) -> Iterator[list[str]]:
-    """Show warnings as one line each, without the line of source that Python adds."""
-    seen: list[str] = []
-
-    def show(message: Warning | str, *rest: object, **named: object) -> None:
-        seen.append(str(message))
-        click.echo(f"zonodpp: warning: {one_line(message, options)}", err=True)
-
-    with warnings.catch_warnings():
-        if not sys.warnoptions:
-            warnings.simplefilter("ignore")  # those for developers
-            for category in (UserWarning, RuntimeWarning):
-                warnings.simplefilter("once", category)
-        warnings.showwarning = show
-        yield seen

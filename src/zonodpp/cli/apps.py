@@ -1,21 +1,36 @@
-"""``zonodpp summarize``, ``landmarks``, ``shortlist`` and ``volume``: the applications."""
+"""``zonodpp summarize``, ``landmarks``, ``shortlist``, ``volume``, ``rows``: the applications."""
 
 from __future__ import annotations
 
+import io
+import json
+from contextlib import suppress
 from math import inf, isfinite
+from typing import Any
 
 import click
 import numpy as np
 
 from zonodpp import Zonotope, apps
+from zonodpp._optional import optional
+from zonodpp._types import Matrix
+from zonodpp.apps.table_columns import encode
+from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
-from zonodpp.cli.files import open_source, read_text
-from zonodpp.cli.info import rank_and_condition
-from zonodpp.cli.inputs import LargeTable, read_large, read_source, read_table
+from zonodpp.cli.command import Result
+from zonodpp.cli.files import Source, open_source, read_array, read_parquet, read_text
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.interface import Input
 from zonodpp.cli.items import on_one_line, restricted_items
-from zonodpp.cli.output import Result
-from zonodpp.cli.table import ItemTable
-from zonodpp.linalg.dense import to_dense
+from zonodpp.cli.messages import printable
+from zonodpp.cli.table import ColumnRoles, find_columns, is_gap, read_rows
+from zonodpp.linalg.dense import row_chunks, to_dense
+from zonodpp.linalg.qr import numerical_rank, triangle
+from zonodpp.streams.passes import View
+from zonodpp.streams.sources import RowSource
+from zonodpp.targets.streamed import take_triangle
+
+_WIDEST = 40  # characters of a cell in the text for people
 
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
@@ -29,27 +44,24 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
     facts = {"seed": options.seed, "sentences": sentences, "indices": summary.indices}
     facts |= {"scores": summary.scores, "of": len(summary.all_sentences)}
     rows = zip(summary.indices, summary.scores, sentences, strict=True)
-    table = ["index", "score", "sentence"], rows
+    table = [("index", "score", "sentence"), *rows]
     return Result("\n".join(sentences), facts, table, random=options.answer != "best")
 
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
     choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
+    passes = options.transformer in (None, "pca") and options.method in ("auto", "exact")
     source = open_source(options.file, options.format)
-    table: ItemTable | LargeTable | None = None
-    if options.transformer in (None, "pca") and options.method in ("auto", "exact"):
-        table = read_large(source, options, options.weights)
-    if table is not None:
+    table = read_table(source, options, options.weights, passes=passes)
+    if isinstance(table.values, RowSource):
         if options.transformer is None:
             note = "a search needs all rows in memory: drawing as with --transformer pca"
             click.echo(f"zonodpp: {note}", err=True)
         choices["transformer"] = "pca"
-    else:
-        table = read_source(source, options, options.weights)
     n, d = table.shape
     if options.n_landmarks > n:
-        raise ValueError(f"--number {options.n_landmarks}: {source.name} has {n} rows")
+        raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
     selector = apps.LandmarkSelector(random_state=options.seed, **choices)
     selector.fit(table.values, sample_weight=table.weights)
     order = np.argsort(selector.indices_)
@@ -65,30 +77,31 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
         ".npz": lambda path: np.savez(path, indices=indices, landmarks=picked),
     }
     text = "\n".join(map(on_one_line, names))
-    return Result(text, facts, (["item", *columns], rows), writers)
+    return Result(text, facts, [["item", *columns], *rows], writers)
 
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    table = read_table(options, options.relevance, "--relevance")
+    source = open_source(options.file, options.format)
+    table = read_table(source, options, options.relevance, "--relevance")
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
     assert table.weights is not None
-    found = apps.shortlist(table.weights, table.values, options.k, rng=options.seed, **choices)
+    found = apps.shortlist(table.weights, table.matrix, options.k, rng=options.seed, **choices)
     assert isinstance(found, apps.Shortlist)
     facts = {"seed": options.seed, "items": n, "indices": found.indices, "labels": found.labels}
     facts |= {"relevance": found.relevance, "diversity": found.diversity}
     rows = zip(found.labels, found.relevance.tolist(), strict=True)
     writers = {".npy": lambda path: np.save(path, found.indices)}
-    return Result(str(found), facts, (["item", "relevance"], rows), writers)
+    return Result(str(found), facts, [("item", "relevance"), *rows], writers)
 
 
 def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
-    table = read_table(options)
+    table = read_table(open_source(options.file, options.format), options)
     by_columns = options.items == "columns"
-    A = table.values if by_columns else table.values.T
+    A = table.matrix if by_columns else table.matrix.T
     d, n = A.shape
     rank, _ = rank_and_condition(A)
     if rank < d:
@@ -113,4 +126,98 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
         text = f"{text} +- {found.stderr:.2g}  estimated {of} ({error})"
     else:
         text = f"{text}  exact {of}"
-    return Result(text, facts, (list(facts), [list(facts.values())]), random=found.draws > 0)
+    return Result(text, facts, [list(facts), list(facts.values())], random=found.draws > 0)
+
+
+def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
+    """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.cli.apps import rank_and_condition
+    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]))
+    >>> rank, round(condition, 9)
+    (2, 1.0)
+    """
+    if isinstance(X, RowSource):
+        R = take_triangle(X, View())
+    else:
+        blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
+        R = triangle(rows.astype(np.float64) for _, rows in blocks)
+        if not np.isfinite(R).all():
+            check_finite(X, "X")
+    lengths = np.linalg.norm(R, axis=0)
+    singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
+    rank = numerical_rank(singular)
+    return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None
+
+
+def pick_rows(options: interface.RowsOptions) -> Result:
+    """Run ``zonodpp rows``."""
+    source = open_source(options.file, options.format)
+    table, cells, roles = _read_frame(source, options)
+    names, weights = list(map(str, table.columns)), options.weights
+    if weights is not None and weights not in names:
+        raise ValueError(f"{source.name} has no column {weights!r} for --weights")
+    counted = [names[place] for place in roles.features if names[place] != weights]
+    labels = None if roles.id is None else names[roles.id]
+    asked = None if options.columns is None else counted
+    unlabelled = table.drop(columns=[] if labels is None or asked else labels)
+    choices = options.pick("weights", "answer")
+    found = apps.diverse_rows(unlabelled, options.k, columns=asked, rng=options.seed, **choices)
+    report = found.attrs["diverse_rows"]
+    indices = found.index.to_numpy()
+    picked, shown = table.iloc[indices], cells.iloc[indices]
+    random = options.answer == "draw"
+    facts = {"items": len(table), "indices": indices, **report}
+    facts |= {"seed": options.seed} if random else {}
+    facts["rows"] = json.loads(picked.to_json(orient="records"))
+    width = max(map(len, report["columns"]))
+    uses = [f"{column:<{width}}  {use}" for column, use in report["columns"].items()]
+    first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
+    named = shown if labels is None else shown.set_index(labels)
+    text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", *uses])
+    writers = {".parquet": picked.to_parquet}
+    return Result(text, facts, [names, *shown.to_numpy().tolist()], writers, random)
+
+
+def describe_columns(source: Source, options: Input) -> dict[str, object] | None:
+    """Return facts about the columns of a table with text; None for arrays and without pandas."""
+    if source.format not in ("csv", "tsv", "parquet"):
+        return None
+    with suppress(ImportError):  # without pandas the first problem of the numbers is shown
+        table, _, roles = _read_frame(source, options)
+        columns = encode(table.iloc[:, roles.features]).columns
+        used = [column for column in columns if column.width]
+        return {
+            "file": printable(source.name),
+            "rows": len(table),
+            "columns": roles.width,
+            **{f"column {printable(str(column.name))}": str(column) for column in columns},
+            "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
+            "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
+        }
+    return None
+
+
+def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
+    """Return a table twice, with types and as it stands in the file, and what its columns are."""
+    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    if source.format in ("csv", "tsv"):
+        names, width, rows = read_rows(source, options.header)
+        block = [[cell.strip() for cell in cells] for _, cells in rows]
+        cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
+        table = pandas.read_csv(
+            io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False)),
+            true_values=["yes", "Yes", "YES"],
+            false_values=["no", "No", "NO"],
+            skip_blank_lines=False,
+            low_memory=False,  # types are found of whole columns, not of pieces
+        ).set_axis(cells.columns, axis="columns")
+    elif source.format == "parquet":
+        table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
+    else:
+        table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
+    shown = list(map(str, table.columns))
+    return table, cells, find_columns(source.name, options, None, len(shown), shown)

@@ -1,29 +1,123 @@
-"""How a command is declared, and how it is run: its code is imported when it is called."""
+"""How commands and options are declared, and how results are written: text, JSON, CSV, files.
+
+Options are attributes of a class: an object of that class holds the values that were given. The
+code of a command is imported when it is called, so that help and completion come at once.
+"""
 
 from __future__ import annotations
 
+import csv
 import functools
 import importlib
 import inspect
+import io
+import json
+import os
 import secrets
-from collections.abc import Callable
-from typing import Any, TypeVar
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 
-from zonodpp.cli.options import DEBUG, Options, Output
-from zonodpp.cli.output import check_destination, write
+from zonodpp._files import replacing
+from zonodpp._optional import optional
+from zonodpp.cli.messages import printable
 
 COMMANDS: list[click.Command] = []
+DEBUG = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks.")
+FILE = click.Path(dir_okay=False)
+# Packages that files need, by their endings: the module, the extra, and what needs it.
+NEEDED = {
+    ".parquet": ("pyarrow.parquet", "parquet", "a .parquet file"),
+    ".graphml": ("networkx", "graph", "GraphML"),
+}
+_Form = TypeVar("_Form")
+Rows = Iterable[Sequence[object]]  # the names of the columns, then the rows
+
+
+class Options:
+    """Values of options; a subclass declares each option as an attribute of its name and type."""
+
+    def __init__(self, **values: object) -> None:
+        for name in get_type_hints(type(self)):
+            _, settings = getattr(type(self), name)
+            setattr(self, name, values.get(name, settings.get("default")))
+
+    def pick(self, *names: str) -> dict[str, Any]:
+        """Return some of the values by name, as arguments of a function."""
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def parameters(cls) -> list[click.Parameter]:
+        """Return the parameters that click reads, those of base classes first."""
+        found: list[click.Parameter] = []
+        for name, kind in get_type_hints(cls).items():
+            words, settings = getattr(cls, name)
+            flags = [word for word in words if word.startswith("-")]
+            metavar = next((word for word in words if word not in flags), None)
+            settings = {"metavar": metavar} | _settings(kind) | settings
+            kind = click.Option if flags else click.Argument
+            found.append(kind([*flags, name], **settings))
+        return found
+
+
+def _settings(kind: Any) -> dict[str, Any]:
+    """Return what click has to know of a type; a tuple is a repeatable option, int is positive."""
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if get_origin(kind) is tuple:
+        return {"multiple": True}
+    if NoneType in get_args(kind):  # of X | None
+        return _settings(get_args(kind)[0]) | {"default": None}
+    if kind is bool:
+        return {"is_flag": True}
+    return {"type": click.IntRange(min=1) if kind is int else kind}
+
+
+def option(words: str, help: str, **settings: Any) -> Any:
+    """Declare an option by its flags, what stands for its value in the help, and its help.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.command import Options, option
+    >>> class Count(Options):
+    ...     draws: int | None = option("-n --draws N", "Draws to keep.")
+    >>> [draws] = Count.parameters()
+    >>> draws.name, draws.opts, draws.type.name
+    ('draws', ['-n', '--draws'], 'integer range')
+    """
+    return words.split(), {"help": help, **settings}
+
+
+def argument(**settings: Any) -> Any:
+    """Declare an argument."""
+    return [], settings
+
+
+class Output(Options):
+    """Where the result goes, and in which form."""
+
+    as_json: bool = option("--json", "Write JSON to standard output.")
+    as_csv: bool = option("--csv", "Write CSV to standard output.")
+    out: str | None = option("--out", "Write to a file, by its ending.", type=FILE)
+
+
 _Kind = TypeVar("_Kind", bound=type[Options])
 
 
-class Group(click.Group):
-    """A group of commands that lists them in the order in which they were added."""
+@dataclass(frozen=True)
+class Result:
+    """A result in the forms it can take; a function makes a form when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in their order; click sorts them."""
-        return list(self.commands)
+    text: str | bytes | Callable[[], str]  # bytes go out as they are, but never to a terminal
+    data: object
+    rows: Rows | Callable[[], Rows]
+    # What writes files of other endings than .json, .csv, .parquet and .txt.
+    files: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
+    random: bool = True  # whether the seed matters, so that one that the program chose is shown
 
 
 def epilog(example: str) -> str:
@@ -74,12 +168,90 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
     if values.get("seed", 0) is None and values.get("checkpoint") is None:
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
     destination = Output(**values)
-    check_destination(destination, *endings)
+    _check_destination(destination, (".json", ".csv", ".parquet", *endings))
     module, _, name = code.partition(".")
     work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
     result = work(kind(**values))
     if result is None:
         return
-    write(result, destination)
+    _write_result(result, destination)
     if seed is not None and result.random and not destination.as_json:
         click.echo(f"zonodpp: seed {seed}; --seed {seed} gives the same result again", err=True)
+
+
+def _check_destination(destination: Output, known: Sequence[str]) -> None:
+    """Raise before the work is done if its result could not be written afterwards."""
+    if destination.as_json and destination.as_csv:
+        raise click.UsageError("--json and --csv exclude each other")
+    if destination.out is None:
+        return
+    ending = _ending(destination.out)
+    folder = os.path.dirname(destination.out) or "."
+    if ending not in known:
+        expected = f"the ending must be one of {', '.join(known)}"
+        raise click.UsageError(f"--out {destination.out}: {expected}")
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"--out {destination.out}: there is no folder {folder}")
+    if ending in NEEDED:
+        optional(*NEEDED[ending])
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
+def _write_result(result: Result, destination: Output) -> None:
+    """Write the result where it was asked for."""
+    if destination.out is not None:
+        with replacing(destination.out) as temporary:
+            _write_file(result, temporary)
+        if not (destination.as_json or destination.as_csv):
+            return
+    form = ".json" if destination.as_json else ".csv" if destination.as_csv else ".txt"
+    if sys.stdout is None:  # a process can be started without one
+        raise click.UsageError("standard output is closed; write to a file with --out")
+    text = _formatted(result, form)
+    if isinstance(text, str):  # a terminal gets no control characters
+        sys.stdout.write(printable(text) if form != ".csv" or sys.stdout.isatty() else text)
+    elif b"\0" in text and sys.stdout.isatty():
+        raise click.UsageError("this is binary data; write it to a file with --out")
+    else:
+        click.echo(text, nl=False)
+
+
+def _write_file(result: Result, path: str) -> None:
+    ending = _ending(path)
+    if ending in result.files:
+        result.files[ending](path)
+    elif ending == ".parquet":
+        names, *rows = _made(result.rows)
+        arrow, parquet = optional("pyarrow", "parquet", "Parquet"), optional(*NEEDED[ending])
+        columns = list(zip(*rows, strict=True))
+        parquet.write_table(arrow.Table.from_arrays(columns, names=names), path)
+    elif ending not in (".json", ".csv", ".txt"):  # known to the command, but for other results
+        raise click.UsageError(f"--out: this result cannot be written as {ending}")
+    else:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(str(_formatted(result, ending)))
+
+
+def _formatted(result: Result, ending: str) -> str | bytes:
+    """Return the result as JSON, as CSV or as text for people."""
+    if ending == ".json":
+        text = json.dumps(_made(result.data), default=_as_json_value, ensure_ascii=False) + "\n"
+        return text if text.isascii() else printable(text)
+    if ending == ".csv":
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows(_made(result.rows))
+        return file.getvalue()
+    shown = result.text() if callable(result.text) else result.text
+    return shown if isinstance(shown, bytes) or shown.endswith("\n") else f"{shown}\n"
+
+
+def _made(form: _Form | Callable[[], _Form]) -> _Form:
+    return form() if callable(form) else form
+
+
+def _as_json_value(value: object) -> object:
+    """Turn arrays and numpy's numbers into what JSON knows."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -19,14 +19,12 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
 from zonodpp.arguments import listed, one_of
+from zonodpp.cli.command import NEEDED
+from zonodpp.cli.interface import Format
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.options import Format
-from zonodpp.cli.output import NEEDED
-from zonodpp.cli.table import text_lines
 
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
-_SIZES = {"array": 2, "coordinate": 3}  # numbers in the line that gives the size, by layout
 
 
 class Source(NamedTuple):
@@ -76,19 +74,33 @@ def _open(file: str) -> Source:
         return Source(file, "", None, stream.read())
 
 
+def text_lines(source: Source) -> Iterator[str]:
+    """Yield the lines of UTF-8 text, line ends included; raise if it is not text."""
+    with source.stream() as stream:
+        if b"\0" in stream.read(65536):
+            hint = "; if it is an array, pass --format" * bool(source.format)
+            raise ValueError(f"{source.name} is not text but binary data{hint}")
+        stream.seek(0)
+        for number, line in enumerate(stream, 1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                problem = "not UTF-8 text; convert it, for instance with iconv"
+                raise ValueError(f"{source.name}, line {number}: {problem}") from None
+
+
 def read_text(file: str) -> tuple[str, str]:
     """Return the UTF-8 text of a file, and the name of the file for messages."""
     source = _open(file)
-    with source.stream() as stream:
-        return "".join(text_lines(stream, source.name, "a text is expected")), source.name
+    return "".join(text_lines(source)), source.name
 
 
 def read_array(source: Source, key: str | None = None) -> Matrix:
     """Return the one array of a .npy, .npz or .mtx file; sparse stays sparse."""
     array: Matrix
     if source.format == "mtx":
-        with readable(source, "a Matrix Market file") as stream:
-            array = read_matrix_market(text_lines(stream, source.name), source.size())
+        with readable(source, "a Matrix Market file"):
+            array = read_matrix_market(text_lines(source), source.size())
     elif source.format == "npz":
         array = _read_archive(source, key)
     else:
@@ -173,21 +185,24 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
     banner = next(lines, "").lower().split()
     if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
         raise ValueError("its first line is not '%%MatrixMarket matrix LAYOUT TYPE SYMMETRY'")
-    layout = one_of(banner[2], "its layout", tuple(_SIZES))
+    dense = one_of(banner[2], "its layout", ("array", "coordinate")) == "array"
     kind = one_of(banner[3], "its type of numbers", ("real", "double", "integer", "pattern"))
     symmetric = one_of(banner[4], "its symmetry", ("general", "symmetric")) == "symmetric"
     content = (line for line in lines if line.strip() and not line.lstrip().startswith("%"))
-    rows, columns, *count = _read_size(next(content, ""), _SIZES[layout])
+    size, words = next(content, ""), 2 if dense else 3
+    if not re.fullmatch(rf"(\s*[0-9]+\b){{{words}}}\s*", size):
+        raise ValueError(f"expected {words} whole numbers as its size, got {quoted(size)}")
+    rows, columns, *count = map(int, size.split())
     if symmetric and rows != columns:
         raise ValueError(f"it is symmetric, but has {rows} rows and {columns} columns")
     check_size(8 * (rows + columns + sum(count)), held)
-    if layout == "array":
+    if dense:
         count = [rows * (rows + 1) // 2 if symmetric else rows * columns]
     numbers = _read_numbers(content)
-    found = numbers.size if layout == "array" else len(numbers)
+    found = numbers.size if dense else len(numbers)
     if found != count[0]:
         raise ValueError(f"it announces {count[0]} entries, but has {found}")
-    if layout == "array":  # the entries, or the lower triangle, column by column
+    if dense:  # the entries, or the lower triangle, column by column
         order = np.triu_indices(rows) if symmetric else np.divmod(np.arange(found), max(1, rows))
         values, (column, row) = numbers.ravel(), order
     else:
@@ -198,15 +213,7 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
         row, column = np.r_[row, column[other]], np.r_[column, row[other]]
         values = np.r_[values, values[other]]
     matrix = sp.coo_array((values, (row, column)), shape=(rows, columns))
-    return matrix.toarray() if layout == "array" else matrix
-
-
-def _read_size(line: str, count: int) -> list[int]:
-    """Return the whole numbers of the line that states the size."""
-    words = line.split()
-    if len(words) != count or not all(re.fullmatch("[0-9]+", word) for word in words):
-        raise ValueError(f"expected {count} whole numbers as its size, got {quoted(line)}")
-    return [int(word) for word in words]
+    return matrix.toarray() if dense else matrix
 
 
 def _entry_places(numbers: Floats, width: int, rows: int, columns: int) -> Integers:

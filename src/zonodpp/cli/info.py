@@ -17,20 +17,13 @@ import numpy as np
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
-from zonodpp._types import Matrix
-from zonodpp.arguments import check_finite
+from zonodpp.cli.apps import describe_columns, rank_and_condition
+from zonodpp.cli.command import Result
 from zonodpp.cli.files import open_source
-from zonodpp.cli.inputs import read_large, read_source
+from zonodpp.cli.inputs import read_table
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
 from zonodpp.cli.messages import printable
-from zonodpp.cli.output import Result
-from zonodpp.cli.rows import describe_columns
 from zonodpp.datasets import mnist_ones
-from zonodpp.linalg.dense import row_chunks
-from zonodpp.linalg.qr import numerical_rank, triangle
-from zonodpp.streams.passes import View
-from zonodpp.streams.sources import RowSource
-from zonodpp.targets.streamed import take_triangle
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -47,7 +40,7 @@ def show_facts(options: InfoOptions) -> Result:
     shown = {name: _shown(fact) for name, fact in facts.items()}
     width = max(map(len, facts)) + 2
     text = "\n".join(f"{name:<{width}}{fact}" for name, fact in shown.items())
-    return Result(text, facts, (["fact", "value"], shown.items()))
+    return Result(text, facts, [("fact", "value"), *shown.items()])
 
 
 def show_completion(options: CompletionOptions) -> None:
@@ -74,7 +67,7 @@ def _example(name: str) -> Result:
         data = files("zonodpp").joinpath("data", EXAMPLES[name]).read_bytes()
     endings = (".csv", ".edges", ".txt", ".npy")
     writers = dict.fromkeys(endings, lambda path: Path(path).write_bytes(data))
-    return Result(data, {"example": name}, (["example"], [[name]]), writers)
+    return Result(data, {"example": name}, [["example"], [name]], writers)
 
 
 def _about_installation() -> dict[str, object]:
@@ -107,7 +100,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
-        table = read_large(source, options) or read_source(source, options)
+        table = read_table(source, options, passes=by_rows)
     except ValueError:
         found = describe_columns(source, options) if by_rows else None
         if found is None:
@@ -127,27 +120,3 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         else:
             facts["a draw needs"] = f"--rank {min(rank, n - 1)} or less"
     return {name: fact for name, fact in facts.items() if fact is not None}
-
-
-def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
-    """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zonodpp.cli.info import rank_and_condition
-    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]))
-    >>> rank, round(condition, 9)
-    (2, 1.0)
-    """
-    if isinstance(X, RowSource):
-        R = take_triangle(X, View())
-    else:
-        blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
-        R = triangle(rows.astype(np.float64) for _, rows in blocks)
-        if not np.isfinite(R).all():
-            check_finite(X, "X")
-    lengths = np.linalg.norm(R, axis=0)
-    singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
-    rank = numerical_rank(singular)
-    return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None

@@ -2,89 +2,129 @@
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, MatrixLike
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
 from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
-from zonodpp.cli.options import Input
-from zonodpp.cli.table import ColumnRoles, ItemTable, collect, find_columns, read_rows
+from zonodpp.cli.interface import Input
+from zonodpp.cli.table import ColumnRoles, collect, find_columns, read_rows
 from zonodpp.linalg.dense import to_dense
 from zonodpp.streams.sources import RowSource, source_of
 
 # Part of the memory that rows may take as float64; the rows of a larger file are read in passes.
 _SHARE = 0.25
+_Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
 
 
-class LargeTable(NamedTuple):
-    """The rows of a file that would fill the memory: what `ItemTable` has, read in passes.
+@dataclass(frozen=True)
+class ItemTable:
+    """Rows of numbers, with what the file says about them.
 
-    Weights are part of the rows.
+    Attributes
+    ----------
+    source : str
+        Where it was read from, for messages.
+    values : (rows, columns) array or scipy.sparse array, or RowSource
+        A memory map where the file allows it. The rows of a file that would fill the memory are
+        read in passes; weights are then part of them.
+    shape : tuple of int
+        The number of rows and of columns.
+    entries : str
+        The type of the entries, for people.
+    labels : list of str or None
+        Names of the rows, from the ``--id`` column.
+    columns : list of str or None
+        Names of the columns of ``values``.
+    weights : array or None
+        The column that is kept apart from the features, for weights or relevance.
+    ids : RowSource or None
+        The names of rows that are read in passes.
     """
 
     source: str
-    values: RowSource
-    shape: tuple[int, int]
-    columns: list[str] | None
+    values: Matrix | RowSource
+    shape: tuple[int, ...]
     entries: str
-    ids: RowSource | None
-    labels: None = None
-    weights: None = None
+    labels: list[str] | None = None
+    columns: list[str] | None = None
+    weights: Floats | None = None
+    ids: RowSource | None = None
+
+    @property
+    def matrix(self) -> Matrix:
+        """The values of a table that was not read in passes."""
+        assert not isinstance(self.values, RowSource)
+        return self.values
 
     def labels_of(self, items: Integers) -> list[str] | None:
-        """Pass over the column of ids, if there is one, for those of some rows."""
-        return None if self.ids is None else list(map(str, self.ids.take(items).rows[:, 0]))
+        """Return the labels of some rows, if rows have labels."""
+        if self.ids is not None:  # a pass over the column
+            return list(map(str, self.ids.take(items).rows[:, 0]))
+        return self.labels and [self.labels[item] for item in items.tolist()]
 
 
-def read_table(options: Input, weights: str | None = None, option: str = "--weights") -> ItemTable:
-    r"""Read the table that the options of a command describe, rows as they stand in it.
+def read_table(
+    source: Source,
+    options: Input,
+    weights: str | None = None,
+    option: str = "--weights",
+    *,
+    passes: bool = False,
+) -> ItemTable:
+    r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
 
-    The weights that ``option`` asks for are a column, kept apart from the features, or a file.
+    The weights that ``option`` asks for are a column, kept apart from the features, or a file. If
+    ``passes`` is true, a file that is large for the memory of this machine is read in passes.
 
     Examples
     --------
     >>> import os, tempfile
+    >>> from zonodpp.cli.files import open_source
     >>> from zonodpp.cli.inputs import read_table
-    >>> from zonodpp.cli.options import Input
+    >>> from zonodpp.cli.interface import Input
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "foods.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("food,fat,water\napple,0.2,85.6\n")
-    ...     table = read_table(Input(file=path, id="food"))
+    ...     table = read_table(open_source(path), Input(id="food"))
     >>> table.labels, table.columns, table.values
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
-    return read_source(open_source(options.file, options.format), options, weights, option)
-
-
-def read_source(
-    source: Source, options: Input, weights: str | None = None, option: str = "--weights"
-) -> ItemTable:
-    """Read the table in a file that is open, see `read_table`."""
+    large = _read_large(source, options, weights) if passes else None
+    if large is not None:
+        return large
     column = weights if options.items == "rows" else None
+    labels: list[str] | None = None
+    numbers: Matrix
     if source.format in ("csv", "tsv"):
-        with source.stream() as stream:
-            tabs = source.format == "tsv"
-            names, width, rows = read_rows(stream, source.name, options.header, tabs)
-            roles = find_columns(source.name, options, column, width, names)
-            table = collect(source.name, roles, rows)
+        names, width, rows = read_rows(source, options.header)
+        roles = find_columns(source.name, options, column, width, names)
+        numbers, labels = collect(source.name, roles, rows)
     elif source.format == "parquet":
-        table = _table_of_parquet(source, options, column)
+        roles, numbers, labels = _parquet_columns(source, options, column)
     else:
-        table = _table_of_array(source, options, column)
-    if weights is None or table.weights is not None:
-        return table
-    n = table.shape[0 if options.items == "rows" else 1]
-    return replace(table, weights=_read_weights(source.name, weights, n, option))
+        roles, numbers, labels = _array_columns(source, options, column)
+    d = len(roles.features)
+    q = None if roles.weights is None else to_dense(numbers[:, d:]).ravel()
+    numbers = numbers[:, :d]
+    if weights is not None and q is None:
+        n = numbers.shape[0 if options.items == "rows" else 1]
+        q = _read_weights(source.name, weights, n, option)
+    columns = roles.names and [roles.names[place] for place in roles.features]
+    layout = "dense" if isinstance(numbers, np.ndarray) else "sparse"
+    entries = f"{numbers.dtype}, {layout}"
+    return ItemTable(source.name, numbers, numbers.shape, entries, labels, columns, q)
 
 
-def read_large(source: Source, options: Input, weights: str | None = None) -> LargeTable | None:
+def _read_large(source: Source, options: Input, weights: str | None) -> ItemTable | None:
     """Return a .npy or Parquet file that is large for this machine's memory, and say that it is.
 
     Weights are a column of a Parquet file, or in a file of their own. None is returned for a file
@@ -99,7 +139,7 @@ def read_large(source: Source, options: Input, weights: str | None = None) -> La
         X = read_array(source)
         if X.ndim != 2 or options.id or options.columns:
             return None
-        (n, d), entries = X.shape, f"{X.dtype}, dense"
+        shape, entries = X.shape, f"{X.dtype}, dense"
     else:
         facts = parquet_facts(source)
         roles = _parquet_roles(source, facts.schema.to_arrow_schema(), options, weights)
@@ -107,20 +147,21 @@ def read_large(source: Source, options: Input, weights: str | None = None) -> La
         columns = [names[place] for place in roles.features]
         id = None if roles.id is None else names[roles.id]
         q = None if roles.weights is None else names[roles.weights]
-        n, d, entries = facts.num_rows, len(columns), "Parquet"
-    if 8 * n * d <= _SHARE * physical_memory():
+        shape, entries = (facts.num_rows, len(columns)), "Parquet"
+    size = 8 * math.prod(shape)
+    if size <= _SHARE * physical_memory():
         return None
-    memory = f"{8 * n * d / 2**30:,.1f} GiB as float64"
+    memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
     if weights is not None and q is None:
-        q = _read_weights(source.name, weights, n, "--weights")
+        q = _read_weights(source.name, weights, shape[0], "--weights")
     found = source_of(X, q, columns, id)
     assert found is not None
     entries += "; large for this machine's memory: read in passes"
-    return LargeTable(source.name, found[0], (n, d), columns, entries, found[1])
+    return ItemTable(source.name, found[0], shape, entries, columns=columns, ids=found[1])
 
 
-def _table_of_array(source: Source, options: Input, weights: str | None) -> ItemTable:
+def _array_columns(source: Source, options: Input, weights: str | None) -> _Columns:
     """Take the columns that were asked for out of an array, which has no names for them."""
     values = read_array(source, options.key)
     if values.ndim != 2 or 0 in values.shape:
@@ -129,11 +170,10 @@ def _table_of_array(source: Source, options: Input, weights: str | None) -> Item
     # from_features would read a memory map in passes.
     values = np.asarray(values) if isinstance(values, np.ndarray) else values.tocsc()
     roles = find_columns(source.name, options, weights, values.shape[1])
-    labels = None
-    if roles.id is not None:
-        labels = [f"{entry:g}" for entry in to_dense(values[:, [roles.id]]).ravel()]
+    ids = () if roles.id is None else to_dense(values[:, [roles.id]]).ravel()
+    labels = [f"{entry:g}" for entry in ids] or None
     all_numeric = roles.numeric == list(range(roles.width))  # then nothing is copied
-    return roles.table(source.name, values if all_numeric else values[:, roles.numeric], labels)
+    return roles, values if all_numeric else values[:, roles.numeric], labels
 
 
 def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
@@ -146,16 +186,16 @@ def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | N
     return find_columns(source.name, options, weights, len(names), names, first)
 
 
-def _table_of_parquet(source: Source, options: Input, weights: str | None) -> ItemTable:
+def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Columns:
     table = read_parquet(source)
     roles = _parquet_roles(source, table.schema, options, weights)
     table = table.select(roles.names)
     arrays = [table.column(place).to_numpy() for place in roles.numeric]
     if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
         labels = None if roles.id is None else list(map(str, table.column(roles.id).to_pylist()))
-        return roles.table(source.name, np.column_stack(arrays).astype(np.float64), labels)
+        return roles, np.column_stack(arrays).astype(np.float64), labels
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return collect(source.name, roles, ((0, cells) for cells in rows))
+    return roles, *collect(source.name, roles, ((0, cells) for cells in rows))
 
 
 def _read_weights(items: str, file: str, n: int, option: str) -> Floats:
@@ -165,7 +205,7 @@ def _read_weights(items: str, file: str, n: int, option: str) -> Floats:
         raise ValueError(f"{option} {file}: neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
-    found = np.asarray(read_array(source) if is_array else read_source(source, Input()).values)
+    found = np.asarray(read_array(source) if is_array else read_table(source, Input()).matrix)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")

@@ -8,25 +8,68 @@ from __future__ import annotations
 
 from typing import Literal
 
-from zonodpp.cli.command import command
-from zonodpp.cli.options import (
-    METHOD,
-    PATH,
-    SEED,
-    Input,
-    ItemsInput,
-    Method,
-    Options,
-    Restriction,
-    RunOptions,
-    argument,
-    option,
-)
+import click
 
+from zonodpp.cli.command import FILE, Options, argument, command, option
+
+Format = Literal["npy", "npz", "csv", "tsv", "parquet", "mtx"]
+Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
 GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
 Answer = Literal["best", "draw"]
 Example = Literal["foods", "graph", "article", "digits"]
 TREE_FILES = (".npz", ".npy", ".edges", ".txt", ".graphml")
+
+
+NOT_NEGATIVE = click.IntRange(min=0)
+PATH = click.Path(allow_dash=True)
+METHOD = option("--method", "How to draw.", default="auto")
+SEED = option("--seed N", "Same seed, same result. Default: a new one.", type=NOT_NEGATIVE)
+
+
+class Input(Options):
+    """The file to read, and how to read it."""
+
+    file: str = argument(type=PATH)
+    format: Format | None = option("--format", "What FILE is, if its ending does not tell.")
+    key: str | None = option("--key NAME", "Which array of an .npz file.")
+    id: str | None = option("--id COLUMN", "The column with labels of the items.")
+    columns: str | None = option("--columns A,B,...", "Features, by name or number from 0.")
+    header: bool | None = option(
+        "--header/--no-header", "Whether a CSV begins with names; by default if none is a number."
+    )
+    missing = "error"  # most commands refuse cells without a value
+    items = "rows"
+
+
+class ItemsInput(Input):
+    """A file whose items are the rows or the columns."""
+
+    items: Literal["rows", "columns"] = option("--items", "What the items are.", default="rows")
+
+
+class Restriction(Options):
+    """Names of items that must be in a draw, and of items that must not be in it."""
+
+    include: tuple[str, ...] = option("--include ITEM,...", "Items that must be in.")
+    exclude: tuple[str, ...] = option("--exclude ITEM,...", "Items that must not be in.")
+
+
+class RunOptions(Options):
+    """The method and the length of a run."""
+
+    draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
+    seed: int | None = SEED
+    method: Method = METHOD
+    algorithm: str | None = option("--algorithm NAME", "Of methods exact and trees.")
+    rule: str | None = option("--rule NAME", "heat-bath, metropolis or barker (exchange).")
+    preset: str | None = option("--preset NAME", "paper (zonotope).")
+    more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
+    chains: int = option("--chains N", "Independent runs.", default=1)
+    burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=NOT_NEGATIVE)
+    thin: int = option("--thin N", "Steps from draw to draw.", default=1)
+    seconds: float | None = option("--seconds S", "Stop after this time.")
+    checkpoint: str | None = option("--checkpoint", "A file to go on from.", type=FILE)
+    workers: int | None = option("--workers N", "Threads. Default: all processors.")
 
 
 @command("draws.draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
@@ -149,7 +192,7 @@ class LandmarksOptions(Input):
     seed: int = SEED
 
 
-@command("rows.pick_rows", "Diverse rows of a table of any columns.")
+@command("apps.pick_rows", "Diverse rows of a table of any columns.")
 class RowsOptions(Input):
     """Pick rows of FILE that differ from each other; columns may be of any type.
 

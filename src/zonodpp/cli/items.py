@@ -7,8 +7,8 @@ import io
 from collections.abc import Hashable, Iterator, Sequence
 
 from zonodpp.arguments import listed
+from zonodpp.cli.interface import Restriction
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.options import Restriction
 
 _SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
 Labels = Sequence[Hashable]

@@ -1,4 +1,4 @@
-"""Tables of items: CSV and TSV, which columns are what, and the numbers in the cells."""
+"""Cells of tables: CSV and TSV, which columns are what, and the numbers in the cells."""
 
 from __future__ import annotations
 
@@ -6,63 +6,22 @@ import csv
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from math import isfinite, nan
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Floats
 from zonodpp.arguments import listed
+from zonodpp.cli.files import Source, text_lines
+from zonodpp.cli.interface import Input
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.options import Input
-from zonodpp.linalg.dense import to_dense
 
 _HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 _FEW = 12  # names of columns shown in a message
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
 Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
-
-
-@dataclass(frozen=True)
-class ItemTable:
-    """Rows of numbers, with what the file says about them.
-
-    Attributes
-    ----------
-    source : str
-        Where it was read from, for messages.
-    values : (rows, columns) array or scipy.sparse array
-        A memory map where the file allows it.
-    labels : list of str or None
-        Names of the rows, from the ``--id`` column.
-    columns : list of str or None
-        Names of the columns of ``values``.
-    weights : array or None
-        The column that is kept apart from the features, for weights or relevance.
-    """
-
-    source: str
-    values: Matrix
-    labels: list[str] | None = None
-    columns: list[str] | None = None
-    weights: Floats | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows and of columns."""
-        return self.values.shape
-
-    @property
-    def entries(self) -> str:
-        """The type of the entries, for people."""
-        layout = "dense" if isinstance(self.values, np.ndarray) else "sparse"
-        return f"{self.values.dtype}, {layout}"
-
-    def labels_of(self, items: Integers) -> list[str] | None:
-        """Return the labels of some rows, if rows have labels."""
-        return self.labels and [self.labels[item] for item in items.tolist()]
 
 
 class ColumnRoles(NamedTuple):
@@ -79,13 +38,6 @@ class ColumnRoles(NamedTuple):
     def numeric(self) -> list[int]:
         """Return the columns of numbers: the features, then the one that is kept apart."""
         return self.features if self.weights is None else [*self.features, self.weights]
-
-    def table(self, source: str, numbers: Matrix, labels: list[str] | None) -> ItemTable:
-        """Return a table, given the columns of numbers."""
-        d = len(self.features)
-        columns = self.names and [self.names[place] for place in self.features]
-        weights = None if self.weights is None else to_dense(numbers[:, d:]).ravel()
-        return ItemTable(source, numbers[:, :d], labels, columns, weights)
 
 
 def find_columns(
@@ -121,20 +73,19 @@ def find_columns(
     return ColumnRoles(names, width, labels, apart, features, options.missing != "error")
 
 
-def read_rows(
-    stream: IO[bytes], source: str, header: bool | None, tabs: bool
-) -> tuple[list[str] | None, int, Iterator[Row]]:
+def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, int, Iterator[Row]]:
     """Return the names of the columns, if there are any, their number, and the rows of cells."""
-    lines = text_lines(stream, source)
+    lines = text_lines(source)
     head = list(islice(lines, _HEAD))
-    rows = _split_rows(chain(head, lines), source, "\t" if tabs else _delimiter(head))
+    delimiter = "\t" if source.format == "tsv" else _delimiter(head)
+    rows = _split_rows(chain(head, lines), source.name, delimiter)
     top = next(rows, None)
     if top is None:
-        raise ValueError(f"{source} is empty: there is nothing to read")
+        raise ValueError(f"{source.name} is empty: there is nothing to read")
     names = [cell.strip() for cell in top[1]]
     if header or (header is None and all(number_in(name) is None for name in names)):
-        return names, len(names), _check_rows(source, len(names), rows)
-    return None, len(names), _check_rows(source, len(names), chain([top], rows))
+        return names, len(names), _check_rows(source.name, len(names), rows)
+    return None, len(names), _check_rows(source.name, len(names), chain([top], rows))
 
 
 def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
@@ -150,8 +101,10 @@ def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
         raise ValueError(f"{source} has a header but no rows")
 
 
-def collect(source: str, roles: ColumnRoles, rows: Iterable[Row]) -> ItemTable:
-    """Turn rows of cells into numbers and labels.
+def collect(
+    source: str, roles: ColumnRoles, rows: Iterable[Row]
+) -> tuple[Floats, list[str] | None]:
+    """Turn rows of cells into numbers, and labels if there is a column of them.
 
     Raises
     ------
@@ -170,8 +123,7 @@ def collect(source: str, roles: ColumnRoles, rows: Iterable[Row]) -> ItemTable:
             numbers.append(number)
         if roles.id is not None:
             labels.append(str(cells[roles.id]).strip())
-    values = np.array(numbers).reshape(-1, len(places))
-    return roles.table(source, values, None if roles.id is None else labels)
+    return np.array(numbers).reshape(-1, len(places)), None if roles.id is None else labels
 
 
 def is_gap(cell: object) -> bool:
@@ -191,21 +143,6 @@ def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) 
     shown = column if roles.names is None else quoted(column)
     where = f"line {line}, " * (line > 0) + f"column {shown}"
     return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
-
-
-def text_lines(
-    stream: IO[bytes], source: str, advice: str = "if it is an array, pass --format"
-) -> Iterator[str]:
-    """Yield the lines of UTF-8 text, line ends included; raise if it is not text."""
-    if b"\0" in stream.read(65536):
-        raise ValueError(f"{source} is not text but binary data; {advice}")
-    stream.seek(0)
-    for number, line in enumerate(stream, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            problem = "not UTF-8 text; convert it, for instance with iconv"
-            raise ValueError(f"{source}, line {number}: {problem}") from None
 
 
 def _split_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:

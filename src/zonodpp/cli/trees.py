@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import IO, get_args
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from zonodpp import ProjectionDPP, Samples
 from zonodpp._optional import optional
-from zonodpp.cli.draws import describe, first_line, run_sample, share_table
-from zonodpp.cli.files import open_source, read_array, readable
-from zonodpp.cli.interface import GraphFormat, GraphInput, TreesOptions
+from zonodpp.cli.command import NEEDED, Result
+from zonodpp.cli.draws import condition, describe, first_line, run_sample, share_table
+from zonodpp.cli.files import Source, open_source, read_array, readable, text_lines
+from zonodpp.cli.interface import GraphFormat, TreesOptions
 from zonodpp.cli.messages import quoted
-from zonodpp.cli.output import NEEDED, Result, Rows
-from zonodpp.cli.table import number_in, text_lines
-from zonodpp.cli.targets import condition
+from zonodpp.cli.table import number_in
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
 _SEPARATORS = re.compile(r"[,;\s]+")
@@ -33,34 +35,33 @@ def draw_spanning_trees(options: TreesOptions) -> Result | None:
     if found is None:
         return None
     writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
-    text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
-    return Result(text, found.data, rows, {**found.files, **writers})
-
-
-def _rows_of_trees(samples: Samples) -> Rows:
-    """Return chain, draw and ends of each edge, with its weight unless all weights are one."""
-    labels, weights = samples.target.labels, samples.target.weights
-    assert labels is not None
-    edges = [[str(end) for end in label[:2]] for label in labels]
-    header = ["chain", "draw", "source", "target"]
-    if weights is not None and (weights != 1).any():
-        header.append("weight")
-        edges = [[*ends, f"{weight:.17g}"] for ends, weight in zip(edges, weights, strict=True)]
-    return header, (
-        [chain, draw, *edges[item]]
-        for chain, block in enumerate(samples.subsets.tolist())
-        for draw, items in enumerate(block)
-        for item in items
+    return replace(
+        found,
+        text=partial(_text_of_trees, samples, options.seed),
+        rows=partial(_rows_of_trees, samples),
+        files={**found.files, **writers},
     )
 
 
-def _edge_list(samples: Samples) -> str:
-    return "".join(" ".join(map(str, row[2:])) + "\n" for row in _rows_of_trees(samples)[1])
+def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
+    """Yield chain, draw and ends of each edge, with its weight unless all weights are one."""
+    labels, weights = samples.target.labels, samples.target.weights
+    assert labels is not None
+    header = ["chain", "draw", "source", "target"]
+    edges = [[str(end) for end in label[:2]] for label in labels]
+    if weights is not None and (weights != 1).any():
+        header.append("weight")
+        edges = [[*ends, f"{weight:.17g}"] for ends, weight in zip(edges, weights, strict=True)]
+    yield [*header]
+    for chain, block in enumerate(samples.subsets.tolist()):
+        for draw, items in enumerate(block):
+            yield from ([chain, draw, *edges[item]] for item in items)
 
 
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
     if len(samples) == 1:
-        return _edge_list(samples)
+        _, *rows = _rows_of_trees(samples)
+        return "".join(" ".join(map(str, row[2:])) + "\n" for row in rows)
     note = "all of them: --csv, --json or --out trees.npz"
     return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
 
@@ -72,16 +73,15 @@ def _write_tree(samples: Samples, path: str) -> None:
     if path.endswith(".graphml"):
         optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
         return
-    for _, _, *edge in _rows_of_trees(samples)[1]:
-        for name in map(str, edge[:2]):
-            if not name or name[0] in "#%" or _SEPARATORS.search(name):
-                advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
-                raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(_edge_list(samples))
+    _, *rows = _rows_of_trees(samples)
+    for name in (str(end) for row in rows for end in row[2:4]):
+        if not name or name[0] in "#%" or _SEPARATORS.search(name):
+            advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
+            raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
+    Path(path).write_text(_text_of_trees(samples, None), encoding="utf-8")
 
 
-def _read_graph(options: GraphInput) -> ProjectionDPP:
+def _read_graph(options: TreesOptions) -> ProjectionDPP:
     """Read a graph and make the target whose draws are its spanning trees."""
     ending = options.file.rsplit(".", 1)[-1].lower()
     format = options.format or _ENDINGS.get(ending)
@@ -95,8 +95,7 @@ def _read_graph(options: GraphInput) -> ProjectionDPP:
             raise ValueError(f"{source.name} is a directed graph; pass --undirected")
         graph = graph.to_undirected() if options.undirected else graph
     elif source.format == "edges":
-        with source.stream() as stream:
-            names, graph = _read_edges(stream, source.name, not options.unweighted)
+        names, graph = _read_edges(source, not options.unweighted)
     else:
         matrix = read_array(source, options.key)
         if matrix.ndim != 2:
@@ -107,42 +106,35 @@ def _read_graph(options: GraphInput) -> ProjectionDPP:
     return ProjectionDPP.from_graph(graph, weight=options.weight, names=names)
 
 
-def _read_edges(stream: IO[bytes], source: str, weighted: bool) -> tuple[list[str], sp.csr_array]:
+def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array]:
     """Read lines ``u v [weight]``; return the names of the nodes and the adjacency matrix.
 
     An edge given twice, in either direction, is one edge. The first row may have names of columns.
     """
     nodes: dict[str, int] = {}
-    edges: dict[tuple[int, int], tuple[float | None, int]] = {}
-    for line, text in enumerate(text_lines(stream, source), 1):
+    edges: dict[tuple[int, int], tuple[float | None, int]] = {}  # weight and line
+    for line, text in enumerate(text_lines(source), 1):
         parts = _SEPARATORS.split(text.strip())
         weight = number_in(parts[2]) if len(parts) == 3 else None
         is_heading = not edges and len(parts) == 3 and weight is None
         if is_heading or parts[0][:1] in ("", "#", "%"):
             continue
         has_weight = weight is not None and (0 < weight < inf or not weighted)
-        if len(parts) != (3 if has_weight else 2):
+        if len(parts) != 2 + has_weight:
             expected = "expected two nodes and perhaps a positive, finite weight"
-            raise ValueError(f"{source}, line {line}: {expected}, got {quoted(' '.join(parts))}")
+            got = quoted(" ".join(parts))
+            raise ValueError(f"{source.name}, line {line}: {expected}, got {got}")
         weight = weight if weighted else None
         u, v = sorted(nodes.setdefault(name, len(nodes)) for name in parts[:2])
         first, at = edges.setdefault((u, v), (weight, line))
-        if first is not None and weight is not None and first != weight:
+        if None not in (first, weight) and first != weight:
             edge = f"edge {quoted(' '.join(parts[:2]))} has weight {weight:g}"
-            raise ValueError(f"{source}, line {line}: {edge}, but {first:g} at line {at}")
-    return list(nodes), _adjacency(edges, len(nodes), source)
-
-
-def _adjacency(
-    edges: dict[tuple[int, int], tuple[float | None, int]], count: int, source: str
-) -> sp.csr_array:
-    """Return the adjacency matrix of edges, each with its weight and its line."""
-    if not edges:
-        raise ValueError(f"{source} has no edges")
+            raise ValueError(f"{source.name}, line {line}: {edge}, but {first:g} at line {at}")
     bare = [line for weight, line in edges.values() if weight is None]
+    if not edges:
+        raise ValueError(f"{source.name} has no edges")
     if 0 < len(bare) < len(edges):
-        raise ValueError(f"{source}, line {bare[0]}: this edge has no weight, but others have")
-    weights = [1.0 if weight is None else weight for weight, _ in edges.values()]
-    places = tuple(zip(*edges, strict=True))
-    upper = sp.coo_array((weights, places), shape=(count, count)).tocsr()
-    return upper + sp.triu(upper, k=1).T
+        raise ValueError(f"{source.name}, line {bare[0]}: this edge has no weight, but others have")
+    weights = [weight or 1.0 for weight, _ in edges.values()]
+    upper = sp.coo_array((weights, tuple(zip(*edges, strict=True))), shape=(len(nodes),) * 2)
+    return list(nodes), upper.tocsr() + sp.triu(upper, k=1, format="csr").T

@@ -14,6 +14,7 @@ from zonodpp.samples import Samples
 
 _ROUNDING = 1e-9  # errors below this are those of floating-point numbers
 _LARGE = 3.0  # a factor on a linear axis up to which 1 and 1.1 can be told apart
+_LEVELS = [1, 1.1, 1.5, 2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5]  # marks where it is larger
 
 
 def error_against_steps(
@@ -240,17 +241,10 @@ def draw_psrf(ax: Axes, curves: Mapping[str, tuple[ArrayLike, ArrayLike, Floats,
         ax.plot(steps, upper, color=look.colour, linestyle=look.style, linewidth=0.8)
         highest = float(np.max(upper, initial=highest, where=np.isfinite(upper)))
     ax.set(ylabel="Potential scale reduction factor", ylim=(0.99, None))
-    if highest > _LARGE:
-        ax.set_yscale("function", functions=(_stretch, lambda place: np.exp(place) + 0.9))
-        levels = [1.0, 1.1, 1.5, *(m * 10.0**k for k in range(20) for m in (2, 5, 10))]
-        shown = [level for level in levels if level <= highest][:12]
-        ax.set_yticks(shown, [f"{level:g}" for level in shown])
-        ax.tick_params(axis="y", which="minor", left=False)
-
-
-def _stretch(factor: Floats) -> Floats:
-    """Map factors so that 1 and 1.1 stand apart; the map is logarithmic for large factors."""
-    return np.log(np.maximum(factor, 0.91) - 0.9)
+    if highest > _LARGE:  # 1 and 1.1 stand apart, and large factors as on a logarithmic axis
+        stretch = (lambda level: np.log(np.maximum(level, 0.91) - 0.9), lambda at: np.exp(at) + 0.9)
+        ax.set_yscale("function", functions=stretch)
+        ax.set_yticks([level for level in _LEVELS if level <= highest])
 
 
 def _with_looks(samples_by_name: Mapping[str, Samples]) -> list[tuple[str, Samples, Look]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _EDGES = "0.55"  # colour of the edges of tiles
 _NAMED = 21  # tiles beyond which they are not named
+_SHADE = np.array([0.7, 0.7, 0.7, 1.0])  # by which walls are darker than their roofs
 
 
 class _Tiles(NamedTuple):
@@ -242,10 +243,12 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     heights = tiles.volumes / np.linalg.det(tiles.A @ tiles.A.T)
     colours = shades(heights / heights.max())
     roofs = np.dstack([tiles.corners, np.repeat(heights[:, None], 4, axis=1)])
-    walls, owners, light = _walls(roofs)
-    walled = np.column_stack([colours[owners, :3] * light[:, None], colours[owners, 3]])
+    walls, owners = _walls(roofs)
     art = optional("mpl_toolkits.mplot3d.art3d", "plot", "a plot")
-    faces, fills = np.concatenate([roofs, walls]), np.concatenate([colours, walled])
+    faces, fills = (
+        np.concatenate([roofs, walls]),
+        np.concatenate([colours, _SHADE * colours[owners]]),
+    )
     # One collection, so that faces are sorted by depth among all of them.
     blocks = art.Poly3DCollection(faces, facecolors=fills, edgecolors=INK, linewidths=0.7)
     space.add_collection3d(blocks)
@@ -273,11 +276,10 @@ def _tiles_of(zonotope: Zonotope) -> _Tiles:
     return _Tiles(A, bases, corners, np.abs(np.linalg.det(np.stack([first, second], axis=1))))
 
 
-def _walls(roofs: Floats) -> tuple[Floats, Integers, Floats]:
-    """Return the visible walls (k, 4, 3) under roofs (tiles, 4, 3).
+def _walls(roofs: Floats) -> tuple[Floats, Integers]:
+    """Return the visible walls (k, 4, 3) under roofs (tiles, 4, 3), and the tile of each wall.
 
-    Also return the tile that each wall belongs to, and how light it is, by the way it faces, so
-    that corners show. The wall between two tiles is the part of the taller one above the other.
+    The wall between two tiles is the part of the taller one above the other.
     """
     ends = np.roll(roofs, -1, axis=1)
     middles = (roofs + ends)[:, :, :2].reshape(-1, 2)
@@ -288,9 +290,7 @@ def _walls(roofs: Floats) -> tuple[Floats, Integers, Floats]:
     tops = np.stack([roofs, ends], axis=2).reshape(-1, 2, 3)[visible]
     feet = tops[:, ::-1].copy()
     feet[:, :, 2] = behind[visible, None]
-    run = tops[:, 1] - tops[:, 0]
-    light = 0.6 + 0.25 * np.abs(run[:, 0]) / np.hypot(run[:, 0], run[:, 1])
-    return np.concatenate([tops, feet], axis=1), np.flatnonzero(visible) // 4, light
+    return np.concatenate([tops, feet], axis=1), np.flatnonzero(visible) // 4
 
 
 def _draw_tiles(ax: Axes, tiles: _Tiles, names: bool | None) -> None:

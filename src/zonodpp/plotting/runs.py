@@ -34,8 +34,9 @@ def trace(
     tracked : int, optional
         In place of S: a column of ``samples.tracked``.
     kind : {"mean", "values"}
-        All running means over each other, with the exact value where it is known; or the values
-        of each chain in a lane of its own, long chains as means of consecutive draws.
+        All running means over each other, from a twentieth of the draws on, with the exact value
+        where it is known; or the values of each chain in a lane of its own, long chains as means of
+        consecutive draws.
 
     Returns
     -------
@@ -62,22 +63,18 @@ def trace(
     if one_of(kind, "kind", ("mean", "values")) == "values":
         return _draw_values(values, what, ax)
     ax = axes_for(ax, (5.4, 3.8))
-    ends = np.unique(np.linspace(1, draws, min(draws, POINTS)).round().astype(np.int64))
+    # The first twentieth is left out: the first few means are 0 or 1, and would set the scale.
+    ends = np.unique(np.linspace(-(-draws // 20), draws, min(draws, POINTS)).astype(np.int64))
     means = (np.cumsum(values, axis=1) / np.arange(1, draws + 1))[:, ends - 1]
     few = chains <= _FEW
     for k, (colour, style) in enumerate(looks(chains)):
         name = f"chain {k}" if few else (f"{chains} chains" if k == 0 else None)
         line = {"linestyle": style, "linewidth": 1.4} if few else {"linewidth": 0.7}
         ax.plot(ends, means[k], color=colour, label=name, **line)
-    settled = means[:, ends >= draws / 20]  # the first few draws say 0 or 1
-    low, high = settled.min(), settled.max()
     if S is not None and _has_exact(samples):
         exact = float(samples.target.inclusion(samples.target.items(S)))
         ax.axhline(exact, color=INK, linewidth=2.2, linestyle=(0, (1, 1)), label="exact", zorder=3)
-        low, high = min(low, exact), max(high, exact)
-    room = 0.05 * (high - low) or 0.05
     ax.set(xlabel="Iterations", ylabel=f"Running mean of the presence of {what}")
-    ax.set_ylim(low - room, high + room)
     ax.legend(fontsize="small", ncols=3)
     return ax
 
