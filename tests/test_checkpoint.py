@@ -350,36 +350,48 @@ def test_numbers_that_are_none(target, tmp_path, number):
         rewritten(target, tmp_path / "run", put("chain0/tile T", number), **call)
 
 
-def in_chain(**entries):
-    return lambda header, arrays: header["chains"][0].update(entries)
+def in_run(name, place, value):
+    """Change one of the numbers that a run keeps beside the state of its first chain."""
+
+    def change(header, arrays):
+        array = arrays[f"run0/{name}"] = arrays[f"run0/{name}"].copy()
+        array[place] = value
+
+    return change
+
+
+DRAWN, TAKEN = range(2)
 
 
 def no_chain(header, arrays):
-    del header["chains"][1]
+    del header["generators"][1]
+
+
+def no_generator(header, arrays):
+    header["generators"][0] = None
 
 
 def in_rng(**entries):
-    return lambda header, arrays: header["chains"][0]["rng"].update(entries)
+    return lambda header, arrays: header["generators"][0].update(entries)
 
 
 HEADERS = {
-    "more draws than there are": in_chain(drawn=21),
-    "absurd draws": in_chain(drawn=2**62),
-    "half a draw": in_chain(drawn=1.5),
-    "negative burn-in": in_chain(burn_in=-1),
-    "more burn-in than asked for": in_chain(burn_in=4),
-    "more steps than thin": in_chain(taken=2),
-    "sums of another length": in_chain(sums=[0.0, 1.0]),
-    "time": in_chain(seconds="soon"),
-    "no generator": in_chain(rng=None),
+    "more draws than there are": in_run("steps", DRAWN, 21),
+    "absurd draws": in_run("steps", DRAWN, 2**62),
+    "fewer draws than there are": in_run("steps", DRAWN, -1),
+    "more burn-in than asked for": in_run("steps", TAKEN, -4),
+    "more steps than thin": in_run("steps", TAKEN, 2),
+    "negative time": in_run("seconds", 0, -1.0),
+    "no time": in_run("seconds", 0, np.nan),
+    "no generator": no_generator,
     "another program": in_rng(bit_generator="default_rng"),
     "a module": in_rng(bit_generator="mtrand"),
     "not a name": in_rng(bit_generator=["PCG64"]),
     "another generator": in_rng(bit_generator="SFC64"),
     "state too large": in_rng(state={"state": 2**200, "inc": 1}),
     "one chain": no_chain,
-    "chains of another kind": lambda header, arrays: header.update(chains=3),
-    "no chains": lambda header, arrays: header.pop("chains"),
+    "generators of another kind": lambda header, arrays: header.update(generators=3),
+    "no generators": lambda header, arrays: header.pop("generators"),
     "one array more": lambda header, arrays: arrays.update(more=np.zeros(3)),
     "one array less": lambda header, arrays: arrays.pop("chain1/inside"),
 }
@@ -394,7 +406,7 @@ def test_headers_that_cannot_be(target, tmp_path, change):
 @pytest.mark.parametrize(("name", "index"), [("MT19937", "pos"), ("Philox", "buffer_pos")])
 def test_generators_that_would_read_outside_their_memory(target, tmp_path, name, index):
     def change(header, arrays):
-        state = header["chains"][0]["rng"]
+        state = header["generators"][0]
         (state if index in state else state["state"])[index] = 10**6
 
     rng = np.random.Generator(getattr(np.random, name)(7))

@@ -69,7 +69,7 @@ class Losing(Executor):
         task = Future()
         self.count += 1
         result = function(sampler, chain, *arguments)
-        here = (str(chain.rng.bit_generator.state), chain.drawn, chain.taken, chain.burn_in)
+        here = (str(chain.rng.bit_generator.state), chain.drawn, chain.taken)
         if self.count < self.from_task or (here in self.seen and not self.always):
             task.set_result(result)
         elif self.count % 4 == 0:

@@ -83,7 +83,7 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
 def test_steps_to_an_unfinished_draw_count_as_progress():
     sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
     rng = np.random.default_rng(0)
-    chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, taken=250)]
+    chains = [Chain(rng, sampler.start(rng, [0, 1]), taken=250)]
     found = Progress.of(Run(sampler, chains, 1, 1000), 2.0, None)
     assert (found.drawn, found.remaining) == (0, pytest.approx(6.0))
 

@@ -12,7 +12,7 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, Trees, VolumeSampling, sample
-from zonodpp.samplers import tree_walks, trees, walk_cost
+from zonodpp.samplers import tree_walks, trees
 from zonodpp.samplers.methods import best_method
 from zonodpp.samples.storage import read_arrays
 from zonodpp.targets.blocks import blocks_of
@@ -126,13 +126,13 @@ def test_marginals_are_weights_times_resistances():
 
 
 def test_expected_steps_is_the_formula_and_what_is_seen(monkeypatch):
-    monkeypatch.setattr(walk_cost, "steps_of_exact", lambda r: 0.0)  # no bound will do
+    monkeypatch.setattr(trees, "steps_of_exact", lambda r: 0.0)  # no bound will do
     graph = weighted(nx.grid_2d_graph(5, 5))
     target = ProjectionDPP.from_graph(graph, weight="w")
     degree = dict(graph.degree(weight="w"))
     distance = nx.resistance_distance(graph, weight="w", invert_weight=False)
     root = max(degree, key=degree.get)
-    steps = walk_cost.expected_steps(target)
+    steps = trees._walk_of(target).steps
     assert steps == pytest.approx(sum(degree[v] * distance[root][v] for v in graph), rel=1e-9)
     seen = sample(target, 20_000, method="trees", rng=0).stats["steps"] / 20_000
     assert seen == pytest.approx(steps, rel=0.02)
@@ -141,13 +141,13 @@ def test_expected_steps_is_the_formula_and_what_is_seen(monkeypatch):
 def test_expected_steps_of_larger_graphs(monkeypatch):
     def steps():
         target = ProjectionDPP.from_graph(weighted(nx.grid_2d_graph(8, 8)), weight="w")
-        return walk_cost.expected_steps(target)
+        return trees._walk_of(target).steps
 
     bound = steps()
-    monkeypatch.setattr(walk_cost, "steps_of_exact", lambda r: 0.0)
+    monkeypatch.setattr(trees, "steps_of_exact", lambda r: 0.0)
     exact = steps()
     assert exact < bound < 20 * exact
-    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 10)
+    monkeypatch.setattr(trees, "LARGE_GRAPH", 10)
     assert np.isnan(steps())
 
 
@@ -157,7 +157,7 @@ def test_a_light_bridge_costs_one_step():
     graph.add_edge(0, 7, w=1e-12)
     target = ProjectionDPP.from_graph(graph, weight="w")
     # Shortest paths in place of resistances: four nodes of degree 4, one edge from the root, twice.
-    assert walk_cost.expected_steps(target) == pytest.approx(2 * 4 * 4 + 1)
+    assert trees._walk_of(target).steps == pytest.approx(2 * 4 * 4 + 1)
     for algorithm in ALGORITHMS:
         samples = sample(target, 2_000, method="trees", algorithm=algorithm, rng=0)
         assert samples.stats["steps"][0] < 2_000 * 40
@@ -175,11 +175,10 @@ def test_a_trapped_walk_is_refused(ratio):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_long_walk_says_what_it_expects_and_goes_on(monkeypatch, algorithm):
-    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 10)
+    monkeypatch.setattr(trees, "LARGE_GRAPH", 10)
     target = ProjectionDPP.from_graph(nx.cycle_graph(40))
     plain = sample(target, 3, method="trees", algorithm=algorithm, rng=0)
-    for module in (trees, walk_cost):
-        monkeypatch.setattr(module, "MANY_STEPS", 50)
+    monkeypatch.setattr(trees, "MANY_STEPS", 50)
     monkeypatch.setattr(trees, "CALL_STEPS", 10)
     expected = "expected to take 5e.02 steps" if algorithm == "wilson" else "algorithm='wilson'"
     with pytest.warns(UserWarning, match=f"not finished after 5e.01 steps .*{expected}"):
@@ -237,7 +236,7 @@ def test_draws_do_not_depend_on_the_steps_of_a_call(monkeypatch, algorithm):
 @pytest.fixture
 def endless(monkeypatch):
     """A graph whose trees take 1e300 steps, of a size at which nobody computes that number."""
-    monkeypatch.setattr(walk_cost, "LARGE_GRAPH", 1)
+    monkeypatch.setattr(trees, "LARGE_GRAPH", 1)
     graph = nx.complete_graph(6)
     nx.set_edge_attributes(graph, 1.0, "w")
     graph[0][1]["w"] = graph[2][3]["w"] = 1e300
@@ -335,7 +334,7 @@ def ring_with_a_trap(nodes=4_000):
 def test_auto_leaves_a_trap_on_a_large_ring_to_the_exact_sampler():
     target = ring_with_a_trap()
     # From a root, each of m = 2,000 pairs has 2e7 / k(1 - k / m) of conductance to come back by.
-    assert walk_cost.expected_steps(target) == pytest.approx(2e7 * 2_000**2 / 6, rel=1e-2)
+    assert trees._walk_of(target).steps == pytest.approx(2e7 * 2_000**2 / 6, rel=1e-2)
     with pytest.warns(UserWarning, match=r"trap .*1e\+13 steps a tree.*method='exact' is used"):
         assert best_method(target).name == "exact"
     with pytest.raises(ValueError, match=r"1e\+13 steps of a random walk.*use method='exact'"):
@@ -344,8 +343,8 @@ def test_auto_leaves_a_trap_on_a_large_ring_to_the_exact_sampler():
 
 def test_a_plan_is_made_once(monkeypatch):
     calls = []
-    cut = walk_cost.blocks_of
-    monkeypatch.setattr(walk_cost, "blocks_of", lambda graph: (calls.append(graph), cut(graph))[1])
+    cut = trees.blocks_of
+    monkeypatch.setattr(trees, "blocks_of", lambda graph: (calls.append(graph), cut(graph))[1])
     target = ProjectionDPP.from_graph(nx.grid_2d_graph(25, 25))
     for _ in range(2):
         sample(target, 1, rng=0)

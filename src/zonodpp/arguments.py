@@ -7,10 +7,10 @@ import os
 import sys
 import zlib
 from collections.abc import Sequence
-from typing import Any, SupportsIndex, TypeGuard, cast
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 
@@ -192,16 +192,6 @@ def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
     return number
 
 
-class _SystemEntropy(np.random.bit_generator.ISeedSequence):
-    """Seeds straight from the operating system, in a tenth of the time that NumPy takes."""
-
-    def generate_state(
-        self, n_words: int, dtype: DTypeLike = np.uint32
-    ) -> NDArray[np.uint32 | np.uint64]:
-        """Return so many random numbers."""
-        return np.frombuffer(os.urandom(n_words * np.dtype(dtype).itemsize), dtype)
-
-
 def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[np.random.Generator]:
     """Return generators of our own, independent of the stream that ``rng`` itself yields.
 
@@ -209,9 +199,6 @@ def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[np.random
     the data again. Another purpose gives other generators, so that the same seed may be passed to
     each of several functions.
     """
-    if rng is None and count == 1 and not purpose:
-        entropy = cast("np.random.SeedSequence", _SystemEntropy())
-        return [np.random.Generator(np.random.PCG64(entropy))]
     try:
         if isinstance(rng, int):  # as below, without a generator that draws nothing
             keys = (np.random.SeedSequence(rng, spawn_key=(k,)) for k in range(count))

@@ -42,17 +42,36 @@ class Checkpoint:
     ----------
     path : path
         Where the file is, or is to be.
-    identity : dict
-        What a run must have in common with the file to go on with it, name by name.
+    target : Target
+        What the run draws from.
+    generators : list of Generator or None
+        Those of the chains. None if no seed was given: then the file's own generators go on.
+    **call
+        All else that a run must have in common with the file to go on with it, name by name.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: dict[str, object]) -> None:
-        self.path = os.fspath(path)
-        self.identity = identity
-        self._resting: dict[int, tuple[Header, Arrays]] = {}
-        self._due = time.perf_counter() + INTERVAL
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: Target,
+        generators: list[np.random.Generator] | None,
+        **call: object,
+    ) -> None:
+        header, arrays = pack_target(target)
+        digest = hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode())
+        for name in sorted(arrays):
+            digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+        seed = None
+        if generators is not None:
+            states = [_as_json(generator.bit_generator.state) for generator in generators]
+            seed = hashlib.sha256(json.dumps(states).encode()).hexdigest()
+        identity = {"version": __version__, "target": digest.hexdigest(), "seed": seed, **call}
+        self.path, self.n = os.fspath(path), target.n
+        self.identity: dict[str, object] = _as_json(identity)
+        self._resting: dict[int, tuple[object, Arrays]] = {}
+        self._due = 0.0
 
-    def resume(self, run: Run, n: int) -> None:
+    def resume(self, run: Run) -> None:
         """Go on where the file ends, if there is one; otherwise make sure it can be written.
 
         Raises
@@ -72,7 +91,7 @@ class Checkpoint:
             header, arrays = read_arrays(self.path, "checkpoint")
             self._check(header.get("identity"))
             with damage(self.path, advice="it was left as it is; pass another path"):
-                _restore(run, n, header["chains"], arrays)
+                _restore(run, self.n, header["generators"], arrays)
             most = max(chain.drawn for chain in run.chains)
             if run.draws is not None and most > run.draws:
                 raise ValueError(
@@ -84,6 +103,7 @@ class Checkpoint:
         run.on_rest = self.rest
         if not found:
             self._write(run)
+        self._due = time.perf_counter() + INTERVAL
 
     def _check(self, header: object) -> None:
         found = header if isinstance(header, dict) else {}
@@ -99,25 +119,13 @@ class Checkpoint:
 
     def rest(self, index: int, chain: Chain) -> None:
         """Remember a chain as it is now; worker threads change it in place later."""
-        saved = {
-            "rng": _as_json(chain.rng.bit_generator.state),
-            "burn_in": chain.burn_in,
-            "drawn": chain.drawn,
-            "seconds": chain.seconds,
-            "taken": chain.taken,
-            "sums": chain.sums.tolist(),
-        }
-        arrays = {f"chain{index}/{name}": a.copy() for name, a in chain.state.items()}
-        self._resting[index] = (saved, arrays)
+        self._resting[index] = (_as_json(chain.rng.bit_generator.state), _numbers_of(index, chain))
 
-    @property
-    def due(self) -> bool:
-        """Whether it is time to write the file."""
-        return time.perf_counter() >= self._due
-
-    def write(self, run: Run) -> None:
-        """Write the file now; a failure is a warning, since the run does not need the file."""
+    def write(self, run: Run, *, now: bool = False) -> None:
+        """Write the file, if it is time or it must be now; the run goes on if that fails."""
         begun = time.perf_counter()
+        if begun < self._due and not now:
+            return
         try:
             self._write(run)
         except OSError as error:
@@ -127,87 +135,72 @@ class Checkpoint:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        now = time.perf_counter()
-        self._due = now + max(INTERVAL, (now - begun) / SHARE)
+        ended = time.perf_counter()
+        self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        chains = [self._resting[k] for k in sorted(self._resting)]
-        longest = max(saved["drawn"] for saved, _ in chains)
+        generators, numbers = zip(*(self._resting[k] for k in sorted(self._resting)), strict=True)
+        longest = max(part[f"run{k}/steps"][0] for k, part in enumerate(numbers))
         arrays: Arrays = {"subsets": run.subsets[:, :longest]}
         arrays["tracked"] = run.tracked[:, :longest]
-        for _, state in chains:
-            arrays.update(state)
-        header = {"identity": self.identity, "chains": [saved for saved, _ in chains]}
+        for part in numbers:
+            arrays.update(part)
+        header = {"identity": self.identity, "generators": generators}
         with replacing(self.path) as temporary:
             write_arrays(temporary, "checkpoint", header, arrays)
 
 
-def identify(
-    target: Target, generators: list[np.random.Generator] | None, **call: object
-) -> dict[str, object]:
-    """Name everything that two runs must share to be one run.
-
-    ``generators`` is None when no seed was given: then the file's own generators go on.
-    """
-    header, arrays = pack_target(target)
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode())
-    for name in sorted(arrays):
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    states = None
-    if generators is not None:
-        text = json.dumps([_as_json(g.bit_generator.state) for g in generators])
-        states = hashlib.sha256(text.encode()).hexdigest()
-    identity = {"version": __version__, "target": digest.hexdigest(), "seed": states, **call}
-    return dict(_as_json(identity))
+def _numbers_of(index: int, chain: Chain) -> Arrays:
+    """Return copies of the arrays of a chain's state, and of what the run knows about it."""
+    state = {f"chain{index}/{name}": array.copy() for name, array in chain.state.items()}
+    return {
+        **state,
+        f"run{index}/steps": np.array([chain.drawn, chain.taken]),
+        f"run{index}/sums": chain.sums.copy(),
+        f"run{index}/seconds": np.array([chain.seconds]),
+    }
 
 
-def _restore(run: Run, n: int, saved: list[Header], arrays: Arrays) -> None:
+def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None:
     """Set the chains and their draws from a file, if it holds what can have been written."""
+    for k, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
+        _restore_chain(chain, generator, arrays, k, run.thin)
+        run.sampler.check(chain.state)
     subsets, tracked = arrays.pop("subsets"), arrays.pop("tracked")
-    longest = max(_count(entry["drawn"], "draws") for entry in saved)
+    longest = max(chain.drawn for chain in run.chains)
     for array, own in ((subsets, run.subsets), (tracked, run.tracked)):
         shape = (len(run.chains), longest, own.shape[2])
         if array.shape != shape or array.dtype != own.dtype:
             raise ValueError(f"draws of shape {array.shape} are not those of this run")
-    for k, (chain, entry) in enumerate(zip(run.chains, saved, strict=True)):
-        _restore_chain(chain, entry, arrays, k, run.thin)
-        run.sampler.check(chain.state)
-        check_subsets(run.apart(subsets[k, : chain.drawn]), n)
+    for k, chain in enumerate(run.chains):
+        check_subsets(run.apart(subsets[k : k + 1, : chain.drawn]), n)
         run.store(k, chain, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
     if arrays:
         raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")
 
 
-def _restore_chain(chain: Chain, saved: Header, arrays: Arrays, index: int, thin: int) -> None:
+def _restore_chain(chain: Chain, rng: Header, arrays: Arrays, index: int, thin: int) -> None:
     """Set a chain, which has just been started, from a file."""
-    state = {name: arrays.pop(f"chain{index}/{name}") for name in chain.state}
-    for name, fresh in chain.state.items():
-        found = state[name]
-        if found.dtype != fresh.dtype or found.shape != fresh.shape:
+    fresh = _numbers_of(index, chain)
+    found = {name: arrays.pop(name) for name in fresh}
+    for name, array in found.items():
+        expected = fresh[name]
+        if array.dtype != expected.dtype or array.shape != expected.shape:
             raise ValueError(
-                f"{name!r} of chain {index} is {found.dtype} {found.shape}, expected "
-                f"{fresh.dtype} {fresh.shape}"
+                f"{name!r} is {array.dtype} {array.shape}, expected {expected.dtype} "
+                f"{expected.shape}"
             )
-        if not np.isfinite(found).all():
-            raise ValueError(f"{name!r} of chain {index} has NaN or infinity")
-    if (state["counts"] < 0).any():
-        raise ValueError(f"chain {index} has negative counts")
-    sums = np.array(saved["sums"], dtype=np.float64)
-    seconds = float(saved["seconds"])
-    if sums.shape != chain.sums.shape or not np.isfinite(sums).all() or not seconds >= 0:
-        raise ValueError(f"the sums or the time of chain {index} are none")
-    chain.rng = _generator_in(saved["rng"])
-    chain.state, chain.sums, chain.seconds = state, sums, seconds
-    chain.burn_in = _count(saved["burn_in"], "steps of burn-in", chain.burn_in)
-    chain.drawn = _count(saved["drawn"], "draws")
-    chain.taken = _count(saved["taken"], "steps to a draw", thin - 1)
-
-
-def _count(value: object, what: str, most: int = 2**63 - 1) -> int:
-    """Return a whole number from a file, if it is one between 0 and ``most``."""
-    if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"number of {what}: {str(value)[:40]}")
-    return value
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name!r} has NaN or infinity")
+    chain.state = {name: found[f"chain{index}/{name}"] for name in chain.state}
+    steps, chain.sums, seconds = (found[f"run{index}/{x}"] for x in ("steps", "sums", "seconds"))
+    drawn, taken = steps.tolist()
+    counted = min(drawn, seconds[0], chain.state["counts"].min(initial=0))
+    if counted < 0 or not chain.taken <= taken < thin:
+        raise ValueError(f"chain {index} has {drawn} draws, {taken} steps, or negative counts")
+    chain.drawn, chain.taken = drawn, taken
+    chain.seconds = float(seconds[0])
+    chain.rng = _generator_in(rng)
 
 
 def _generator_in(state: Header) -> np.random.Generator:
@@ -220,8 +213,9 @@ def _generator_in(state: Header) -> np.random.Generator:
     if _as_json(bits.state) != state:
         raise ValueError(f"the state of generator {name} is none")
     if (index := GENERATORS[name]) is not None:
-        inner = {**state, **state["state"]}
-        _count(inner[index[0]], f"{index[0]} of generator {name}", index[1])
+        place = {**state, **state["state"]}[index[0]]
+        if type(place) is not int or not 0 <= place <= index[1]:
+            raise ValueError(f"{index[0]} of generator {name} is {str(place)[:40]}")
     return np.random.Generator(bits)
 
 

@@ -172,7 +172,7 @@ class PreparedSampler:
         burn_in, thin = as_count(burn_in, "burn_in", 0), as_count(thin, "thin", 1)
         if self.independent:
             burn_in, thin = 0, 1
-        chain = Chain(generator, self._sampler.start(generator, None), burn_in)
+        chain = Chain(generator, self._sampler.start(generator, None), -burn_in)
         return self._blocks(chain, thin)
 
     def _blocks(self, chain: Chain, thin: int) -> Iterator[Integers]:

@@ -12,9 +12,9 @@ import numpy as np
 
 from zonodpp._types import Integers, ItemsLike, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
-from zonodpp.runs.checkpoint import Checkpoint, identify
+from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
-from zonodpp.runs.slices import Run, need_room
+from zonodpp.runs.slices import Run, need_room, start_chains
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
 from zonodpp.samplers import Method, remember
 from zonodpp.samplers.methods import method_of, options_of
@@ -171,7 +171,7 @@ def sample(
     if sampler.independent:
         burn_in, thin = 0, 1
     need_room(sampler, chains // abreast, draws)
-    starts = _starts(init, chains, target)
+    starts = _starts(init, chains, target, sampler.independent)
     if device == "cuda":
         starts = [None if init is None else np.array(starts)]
     generators, idle = _generators(target, rng, len(starts), executor, checkpoint)
@@ -179,11 +179,11 @@ def sample(
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": chains}
         call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init, "device": device}
-        seeds = None if rng is None else generators
-        file = Checkpoint(checkpoint, identify(target, seeds, **call))
-    run = Run.start(sampler, generators, starts, draws, burn_in, thin, abreast)
+        file = Checkpoint(checkpoint, target, None if rng is None else generators, **call)
+    started = start_chains(sampler, generators, starts, burn_in)
+    run = Run(sampler, started, draws, thin, abreast)
     if file is not None:
-        file.resume(run, target.n)
+        file.resume(run)
     ended = _run(run, file, progress, seconds, executor, workers)
     if ended and seconds is not None and not run.length:
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
@@ -202,8 +202,8 @@ def _run(
     executor: Executor | None,
     workers: int | None,
 ) -> bool:
-    """Run the chains, with progress and checkpoints between slices; False after Ctrl-C."""
-    lost, ended = None, True
+    """Run the chains, with progress and checkpoints between slices; False if it ends early."""
+    early = None
     with reporter(progress) as report:
         begun = time.perf_counter()
         before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
@@ -211,27 +211,24 @@ def _run(
         def after_slice() -> None:
             if report is not None:
                 report(Progress.of(run, time.perf_counter() - begun, seconds, before))
-            if file is not None and file.due:
+            if file is not None:
                 file.write(run)
 
         try:
             run_chains(
                 run, seconds=seconds, executor=executor, workers=workers, after_slice=after_slice
             )
-        except Interrupted:
-            text = f"interrupted: returning the {run.length} draws made so far"
-            warnings.warn(text, stacklevel=3)
-            ended = False
-        except LostWorkers as error:
-            lost = error
+        except Interrupted as error:
+            early = error
     if file is not None:
-        file.write(run)
-    if lost is not None:
-        if not run.length:
-            raise RuntimeError(f"{lost} before every chain had a draw") from lost
-        text = f"{lost}: returning the {run.length} draws made so far"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
-    return ended
+        file.write(run, now=True)
+    if early is not None:
+        lost = isinstance(early, LostWorkers)
+        if lost and not run.length:
+            raise RuntimeError(f"{early} before every chain had a draw") from early
+        text = f"{early}: returning the {run.length} draws made so far"
+        warnings.warn(text, RuntimeWarning if lost else UserWarning, stacklevel=3)
+    return early is None
 
 
 def _generators(
@@ -252,19 +249,21 @@ def _generators(
     return [idle.pop()] if idle else spawn(rng), idle
 
 
-def _starts(init: ItemsLike | None, chains: int, target: Target) -> list[Integers | None]:
+def _starts(
+    init: ItemsLike | None, chains: int, target: Target, independent: bool
+) -> list[Integers | None]:
     """One starting basis for each chain, or None for each."""
     if init is None:
         return [None] * chains
     starts = target.items(init, "init")
-    if starts.ndim == 1:
-        return [starts] * chains
-    if starts.ndim != 2 or len(starts) != chains:
+    if starts.ndim > 2 or (starts.ndim == 2 and len(starts) != chains):
         raise ValueError(
             f"init must be one basis or one for each of the {chains} chains, "
             f"got an array of shape {starts.shape}"
         )
-    return list(starts)
+    if independent:
+        raise ValueError("init is for Markov chains; exact draws need no starting point")
+    return list(np.broadcast_to(starts, (chains, starts.shape[-1])))
 
 
 def _result(run: Run, target: Target, method: str) -> Samples:

@@ -9,7 +9,6 @@ middle of an independent draw that takes long: the chain's state carries that on
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -39,16 +38,15 @@ class Chain:
 
     rng: np.random.Generator
     state: State
-    burn_in: int  # steps still to be thrown away
+    taken: int  # steps made towards the next draw; below zero: -taken are still to be thrown away
     drawn: int = 0
     seconds: float = 0.0
-    taken: int = 0  # steps made towards the next draw
     sums: Floats = field(default_factory=lambda: np.zeros(0))  # of what was tracked in these steps
     steps: int = 0  # that one call of compiled code makes in good time; 0: not known yet
 
     def position(self, thin: int) -> int:
         """Count the steps made, from ``-burn_in`` on: draw k is finished at ``k * thin``."""
-        return self.drawn * thin + self.taken - self.burn_in
+        return self.drawn * thin + self.taken
 
 
 Slice = tuple[Chain, Subsets, Floats]  # a chain with what a slice has drawn
@@ -75,27 +73,6 @@ class Run:
         room = FIRST_ROOM if self.draws is None else self.draws
         self.subsets, self.tracked = empty_rows(self.sampler, len(self.chains), room)
 
-    @classmethod
-    def start(
-        cls,
-        sampler: Sampler,
-        generators: list[np.random.Generator],
-        starts: Iterable[ArrayLike | None],
-        draws: int | None,
-        burn_in: int,
-        thin: int,
-        abreast: int = 1,
-    ) -> Run:
-        """Start one chain for each generator and starting point."""
-        chains: list[Chain] = []
-        for generator, init in zip(generators, starts, strict=True):
-            state = sampler.start(generator, init)
-            if len(generators) > 1 and not chains:
-                size = sum(array.nbytes for array in state.values())
-                need_memory(len(generators) * size, "the states of {:,} chains", len(generators))
-            chains.append(Chain(generator, state, burn_in, sums=np.zeros(sampler.tracker.size)))
-        return cls(sampler, chains, draws, thin, abreast)
-
     @property
     def done(self) -> bool:
         """Whether all chains have all their draws."""
@@ -112,11 +89,11 @@ class Run:
         counts = np.array([chain.state["counts"] for chain in self.chains])
         return counts.reshape(-1, len(self.sampler.counters))
 
-    def advance(self, index: int, seconds: float, stop: threading.Event | None = None) -> Slice:
+    def advance(self, index: int, seconds: float) -> Slice:
         """Advance one chain for about ``seconds``; its draws go into the arrays at once."""
         chain = self.chains[index]
         subsets, tracked = self.subsets[index, chain.drawn :], self.tracked[index, chain.drawn :]
-        made = advance(self.sampler, chain, subsets, tracked, self.thin, seconds, stop)
+        made = advance(self.sampler, chain, subsets, tracked, self.thin, seconds)
         return chain, subsets[:made], tracked[:made]
 
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
@@ -135,17 +112,16 @@ class Run:
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""
         length = self.length
-        if self.abreast > 1:
-            subsets, tracked = self.subsets[0, :length], self.tracked[0, :length]
-            return self.apart(subsets).copy(), self.apart(tracked).copy()
-        if length == self.subsets.shape[1]:
+        if length == self.subsets.shape[1] and self.abreast == 1:
             return self.subsets, self.tracked
-        return self.subsets[:, :length].copy(), self.tracked[:, :length].copy()
+        subsets, tracked = self.subsets[:, :length], self.tracked[:, :length]
+        return self.apart(subsets).copy(), self.apart(tracked).copy()
 
     def apart(self, rows: NDArray[Scalar]) -> NDArray[Scalar]:
-        """Return rows of one chain, (draws, width), as those of the chains that it holds."""
-        draws, width = rows.shape
-        return rows.reshape(draws, self.abreast, width // self.abreast).swapaxes(0, 1)
+        """Return rows of chains, (chains, draws, width), as those of the chains that each holds."""
+        chains, draws, width = rows.shape
+        split = rows.reshape(chains, draws, self.abreast, width // self.abreast)
+        return split.swapaxes(1, 2).reshape(chains * self.abreast, draws, width // self.abreast)
 
 
 def empty_rows(sampler: Sampler, *shape: int) -> tuple[Subsets, Floats]:
@@ -160,11 +136,11 @@ def row_bytes(sampler: Sampler) -> int:
     return 4 * sampler.width + 8 * sampler.tracker.size
 
 
-def need_memory(size: int, what: str, *numbers: int) -> None:
+def need_memory(size: int, what: str) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
     if size > ALWAYS_THERE and size > (memory := physical_memory()):
         raise MemoryError(
-            f"{what.format(*numbers)} take about {size / 2**30:,.0f} GiB, and this machine has "
+            f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "
             f"{memory / 2**30:,.0f} GiB of memory; ask for fewer chains or draws"
         )
 
@@ -173,17 +149,28 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = FIRST_ROOM if draws is None else draws
     size = chains * (CHAIN_BYTES + room * row_bytes(sampler))
-    need_memory(size, "{:,} chains of {:,} draws", chains, room)
+    need_memory(size, f"{chains:,} chains of {room:,} draws")
+
+
+def start_chains(
+    sampler: Sampler,
+    generators: list[np.random.Generator],
+    starts: Iterable[ArrayLike | None],
+    burn_in: int,
+) -> list[Chain]:
+    """Start one chain for each generator and starting point."""
+    chains: list[Chain] = []
+    for generator, init in zip(generators, starts, strict=True):
+        state = sampler.start(generator, init)
+        if len(generators) > 1 and not chains:
+            size = len(generators) * sum(array.nbytes for array in state.values())
+            need_memory(size, f"the states of {len(generators):,} chains")
+        chains.append(Chain(generator, state, -burn_in, sums=np.zeros(sampler.tracker.size)))
+    return chains
 
 
 def advance(
-    sampler: Sampler,
-    chain: Chain,
-    subsets: Subsets,
-    tracked: Floats,
-    thin: int,
-    seconds: float,
-    stop: threading.Event | None = None,
+    sampler: Sampler, chain: Chain, subsets: Subsets, tracked: Floats, thin: int, seconds: float
 ) -> int:
     """Advance one chain for about ``seconds``, or until the arrays are full.
 
@@ -195,14 +182,13 @@ def advance(
     steps = int(chain.steps * min(1.0, seconds / BLOCK)) or min(max(1, guess), GROWTH)
     while True:
         position = chain.position(thin)
-        count = 1 if chain.burn_in else max(1, steps // thin)
-        rows = slice(made, min(made + count, len(subsets)))
+        rows = slice(made, min(made + max(1, steps // thin), len(subsets)))
         new = _make_steps(sampler, chain, thin, steps, subsets[rows], tracked[rows])
         now = time.perf_counter()
         made += new
         chain.drawn += new
         chain.seconds += now - before
-        if made == len(subsets) or now - begun >= seconds or (stop and stop.is_set()):
+        if made == len(subsets) or now - begun >= seconds:
             return made
         taken = max(1, chain.position(thin) - position)  # a draw that takes long counts as a step
         pace = taken / max(now - before, 1e-7)
@@ -219,18 +205,15 @@ def _make_steps(
     A draw that they do not finish stays with the chain. What is tracked is summed up step by step
     and divided at the end, so that averages do not depend on where the steps are cut.
     """
-    if chain.burn_in:
-        part = min(steps, chain.burn_in)
-        sampler.advance(chain.state, chain.rng, subsets[:1], np.zeros((1, tracked.shape[1])), part)
-        chain.burn_in -= part
-        return 0
     if chain.taken == 0 and steps >= thin:
         made = sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
         if thin > 1:
             tracked /= thin
         return len(subsets) if made is None else made
-    part = min(steps, thin - chain.taken)
-    sampler.advance(chain.state, chain.rng, subsets[:1], chain.sums[None, :], part)
+    # Sums are not kept during burn-in, which ends when ``taken`` is zero.
+    sums, goal = (np.zeros_like(chain.sums), 0) if chain.taken < 0 else (chain.sums, thin)
+    part = min(steps, goal - chain.taken)
+    sampler.advance(chain.state, chain.rng, subsets[:1], sums[None, :], part)
     chain.taken += part
     if chain.taken < thin:
         return 0

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
 import os
 import pickle
 import sys
-import threading
 import time
 import traceback
 import uuid
@@ -30,11 +28,11 @@ MOST_KNOWN = 4  # samplers that a process of an executor keeps
 _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
 
-Parcel = tuple[str, bytes | Sampler | None]  # the key of a sampler, and what `pack` returned
+Parcel = tuple[str, bytes | Sampler | None]  # the key of a sampler, and what `_pack` returned
 Outcome = Slice | Exception | None  # of a task: None if its process does not have the sampler
 
 
-def pack(sampler: Sampler) -> bytes | Sampler:
+def _pack(sampler: Sampler) -> bytes | Sampler:
     """Return a sampler as bytes, or as it is if that fails: the executor may have its own way.
 
     Dask's way of pickling also takes classes that its workers cannot import. A sampler in bytes
@@ -47,8 +45,8 @@ def pack(sampler: Sampler) -> bytes | Sampler:
         return sampler
 
 
-def unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
-    """Return what `pack` has packed; without content, what came to this process under the key."""
+def _unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
+    """Return what `_pack` has packed; without content, what came to this process under the key."""
     if content is None:
         return _known.get(key)
     sampler: Sampler = pickle.loads(content) if isinstance(content, bytes) else content
@@ -59,7 +57,7 @@ def unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
     return sampler
 
 
-def advance_elsewhere(
+def _advance_elsewhere(
     parcel: Parcel, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
 ) -> Outcome:
     """`advance` for an executor that is not ours, perhaps in another process.
@@ -69,7 +67,7 @@ def advance_elsewhere(
     the call differ from one that was lost: Dask gives equal calls one and the same result.
     """
     try:
-        sampler = unpack(*parcel)
+        sampler = _unpack(*parcel)
         if sampler is None:
             return None
         chain = copy.deepcopy(chain)
@@ -84,50 +82,46 @@ def advance_elsewhere(
         return error
 
 
-class Interrupted(Exception):  # noqa: N818 - a signal, not an error
-    """Ctrl-C was pressed; all draws made until then are stored."""
+class Interrupted(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
+    """Ctrl-C was pressed, or workers were lost; all draws made until then are stored."""
 
 
-class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
+class LostWorkers(Interrupted):
     """The executor does no more work; all draws made until then are stored."""
 
 
 class _Tasks:
-    """The slices under way, one for each chain that is not done.
+    """The slices under way on an executor, one for each chain that is not done.
 
     Parameters
     ----------
-    executor : Executor or None
-        None: a pool of so many ``threads``.
+    ours : bool
+        Whether the executor is a pool of threads of our own, which change the chains in place.
     length : float
         Seconds that a slice takes, about.
     """
 
-    def __init__(self, run: Run, executor: Executor | None, threads: int, length: float) -> None:
-        self.run, self.length = run, length
-        self.threads = threads if executor is None else 0  # of a pool of our own
-        self.executor = futures.ThreadPoolExecutor(threads) if executor is None else executor
-        self.stop = threading.Event()
+    def __init__(self, run: Run, executor: Executor, ours: bool, length: float) -> None:
+        self.run, self.executor, self.ours, self.length = run, executor, ours, length
         self.under_way: dict[futures.Future[Outcome], int] = {}
+        self.stopping = False
         self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
-        self._attempts = itertools.count()
-        self._key = uuid.uuid4().hex
-        self._content = b"" if self.threads else pack(run.sampler)
+        self._key, self._content = uuid.uuid4().hex, b"" if ours else _pack(run.sampler)
         self._needed = [True] * len(run.chains)  # whether the sampler travels with the next slice
 
     def submit(self, index: int) -> None:
         """Begin the next slice of a chain, unless the chain is done or the run is to stop."""
         run, chain = self.run, self.run.chains[index]
-        if chain.drawn == run.draws or self.stop.is_set():
+        if chain.drawn == run.draws or self.stopping:
             return
         task: futures.Future[Outcome]
-        if self.threads:
-            task = self.executor.submit(run.advance, index, self.length, self.stop)
+        if self.ours:
+            task = self.executor.submit(run.advance, index, self.length)
         else:
             parcel = self._key, self._content if self._needed[index] else None
-            call = parcel, chain, run.draws, run.thin, self.length, next(self._attempts)
+            call = parcel, chain, run.draws, run.thin, self.length, self._lost[index]
             try:
-                task = self.executor.submit(advance_elsewhere, *call)
+                task = self.executor.submit(_advance_elsewhere, *call)
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
@@ -138,7 +132,15 @@ class _Tasks:
         try:
             found = task.result()
         except Exception as error:
-            self._count_lost(index, error)
+            if self.stopping and isinstance(error, futures.CancelledError):
+                return index
+            if self.ours:
+                raise
+            self._lost[index] += 1
+            if isinstance(error, futures.BrokenExecutor) or self._lost[index] > RETRIES:
+                raise LostWorkers(
+                    f"the executor has lost its workers ({type(error).__name__}: {error})"
+                ) from error
             return index
         if isinstance(found, Exception):
             raise found
@@ -148,41 +150,12 @@ class _Tasks:
             self.run.store(index, *found)
         return index
 
-    def _count_lost(self, index: int, error: Exception) -> None:
-        """Accept that a slice has no result, or raise the error that ends the run."""
-        if self.stop.is_set() and isinstance(error, futures.CancelledError):
-            return
-        if self.threads:
-            raise error
-        self._lost[index] += 1
-        if isinstance(error, futures.BrokenExecutor) or self._lost[index] > RETRIES:
-            raise LostWorkers(
-                f"the executor has lost its workers ({type(error).__name__}: {error})"
-            ) from error
-
-    def end_in_time(self) -> None:
-        """Let no slice begin, except the first of each chain."""
-        self.stop.set()
+    def stop(self, *, at_once: bool = False) -> None:
+        """Let no slice begin; unless at once, the first slice of each chain is still made."""
+        self.stopping = True
         for task, index in self.under_way.items():
-            if self.run.chains[index].seconds:
+            if at_once or self.run.chains[index].seconds:
                 task.cancel()
-
-    def interrupt(self) -> None:
-        """Wait for the slices that run, and store what they have drawn."""
-        self.close()
-        futures.wait(self.under_way)
-        for task in list(self.under_way):
-            # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
-            with contextlib.suppress(Exception, KeyboardInterrupt):
-                self.collect(task)
-
-    def close(self) -> None:
-        """Cancel what has not begun, and end our own threads."""
-        self.stop.set()
-        for task in self.under_way:
-            task.cancel()
-        if self.threads:
-            self.executor.shutdown()
 
 
 def run_chains(
@@ -207,17 +180,19 @@ def run_chains(
     deadline = float("inf") if seconds is None else time.perf_counter() + seconds
     length = THREAD_SLICE if executor is None else REMOTE_SLICE
     chains = len(run.chains)
-    processors = 1 if chains == 1 else workers or os.cpu_count() or 1
+    processors = 1 if chains == 1 else min(chains, workers or os.cpu_count() or 1)
     if seconds is not None:  # at least a few turns for every chain
         length = min(length, seconds * processors / (8 * chains))
     try:
-        if executor is None and processors == 1:
+        if executor is not None:
+            _take_turns(_Tasks(run, executor, False, length), deadline, after_slice)
+        elif processors == 1:
             _take_turns_here(run, length, deadline, after_slice)
-        elif not run.done:
-            tasks = _Tasks(run, executor, min(processors, chains), length)
-            _take_turns(tasks, deadline, after_slice)
+        else:
+            with futures.ThreadPoolExecutor(processors) as threads:
+                _take_turns(_Tasks(run, threads, True, length), deadline, after_slice)
     except KeyboardInterrupt:
-        raise Interrupted from None
+        raise Interrupted("interrupted") from None
 
 
 def _take_turns_here(
@@ -242,16 +217,21 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
             tasks.submit(index)
         while tasks.under_way:
             left = None
-            if deadline < float("inf") and not tasks.stop.is_set():
+            if deadline < float("inf") and not tasks.stopping:
                 left = max(0.0, deadline - time.perf_counter())
             done, _ = futures.wait(tasks.under_way, left, futures.FIRST_COMPLETED)
-            if time.perf_counter() >= deadline and not tasks.stop.is_set():
-                tasks.end_in_time()
+            if time.perf_counter() >= deadline:
+                tasks.stop()
             for task in done:
                 tasks.submit(tasks.collect(task))
             after_slice()
     except KeyboardInterrupt:
-        tasks.interrupt()
+        tasks.stop(at_once=True)
+        futures.wait(tasks.under_way)
+        for task in list(tasks.under_way):
+            # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
+            with contextlib.suppress(Exception, KeyboardInterrupt):
+                tasks.collect(task)
         raise
     finally:
-        tasks.close()
+        tasks.stop(at_once=True)

@@ -250,9 +250,3 @@ def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:
             f"{name} must lie between {least} and {most}, "
             f"got values from {array.min()} to {array.max()}"
         )
-
-
-def refuse_init(init: ArrayLike | None) -> None:
-    """Say that independent draws need no starting point, if one was given."""
-    if init is not None:
-        raise ValueError("init is for Markov chains; exact draws need no starting point")

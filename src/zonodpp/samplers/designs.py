@@ -57,8 +57,6 @@ def uniform_others(rng: np.random.Generator, items: Subsets, n: int, count: int)
     The others are numbered from 0 first. Before item t of those given there are items[t] - t of
     them, so other number m is item m + t for the t of those given that come before it.
     """
-    if not count:
-        return np.empty(0, np.int64)
     numbers = rng.choice(n - len(items), count, replace=False, shuffle=False)
     return np.asarray(
         numbers + np.searchsorted(items - np.arange(len(items)), numbers, side="right")

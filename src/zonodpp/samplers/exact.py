@@ -24,7 +24,7 @@ from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import Columns, frozen
 from zonodpp.linalg.dense import row_chunks
-from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
+from zonodpp.samplers import Sampler, Sets, State, need_between, remember
 from zonodpp.samplers.designs import DesignDraws
 from zonodpp.samplers.mixture import Mixture, prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
@@ -106,12 +106,8 @@ class Exact:
         if target.exact_draws == "design":
             first = self.prepare(kind.base)
             return with_sets(DesignDraws(first, kind.k, SetTracker.of(None, kind.n)), track)
-        mixture = target.exact_draws == "mixture"
-        sampler: ExactDraws | Mixture = remember(
-            target,
-            self.name,
-            lambda: prepare_mixture(kind) if mixture else prepare_projection(kind),
-        )
+        make = prepare_mixture if target.exact_draws == "mixture" else prepare_projection
+        sampler: ExactDraws | Mixture = remember(target, self.name, lambda: make(kind))
         if sampler.algorithm != self.algorithm:
             sampler = replace(sampler, algorithm=self.algorithm)
         return with_sets(sampler, track)
@@ -138,7 +134,6 @@ class ExactDraws:
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return an empty queue of proposals."""
-        refuse_init(init)
         return {
             "counts": np.zeros(len(self.counters), np.int64),
             "pending": np.zeros(BATCH, np.int64),
@@ -150,13 +145,14 @@ class ExactDraws:
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Draw len(subsets) bases."""
-        tables = self.columns, self.whitening, self.lengths
+        tables, r = (self.columns, self.whitening, self.lengths), self.width
         if self.algorithm == "chain-rule":
             draw_by_chain_rule(rng, *tables, self.leverages, subsets, state["counts"])
         elif not draw_by_rejection(
-            address_of(rng),
-            *(*tables, self.alias, subsets, state["counts"]),
-            *(state["pending"], state["levels"], state["head"], _scratch(self.width)),
+            *(address_of(rng), *tables, self.alias, subsets),
+            *(state[name] for name in ("counts", "pending", "levels", "head")),
+            # N, a batch of columns and two rows, filled up to whole vectors.
+            np.zeros((r + BATCH + 2, r + -r % VECTOR)),
         ):
             raise ArithmeticError(
                 f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
@@ -189,11 +185,6 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
         frozen(alias_table(leverages)),
         SetTracker.of(None, target.n),
     )
-
-
-def _scratch(r: int) -> Floats:
-    """Allocate memory for N, a batch of columns and two rows, filled up to whole vectors."""
-    return np.zeros((r + BATCH + 2, r + -r % VECTOR))
 
 
 @inline_source

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.linalg.columns import columns_of, frozen
-from zonodpp.samplers import State, refuse_init
+from zonodpp.samplers import State
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 
@@ -46,7 +46,6 @@ class Mixture:
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return the counts alone: draws leave nothing behind."""
-        refuse_init(init)
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.samplers import State, refuse_init, remember
+from zonodpp.samplers import State, remember
 from zonodpp.samplers.picks import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
@@ -60,7 +60,6 @@ class StreamedDraws:
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Return an empty pool and an empty draw, or what this generator has left."""
-        refuse_init(init)
         if self.last.rng is not rng:
             self.last.rng, self.last.state = rng, self._empty()
         self.last.state["counts"][:] = 0
@@ -87,17 +86,8 @@ class StreamedDraws:
         while done < len(subsets):
             if state["pool"][0] == state["pool"][1]:
                 self._fill(state, rng)
-            done += draw_from_pool(
-                rng,
-                state["items"],
-                state["rows"],
-                state["pool"],
-                state["N"],
-                state["picks"],
-                state["left"],
-                subsets[done:],
-                state["counts"],
-            )
+            pool = (state[name] for name in ("items", "rows", "pool", "N", "picks", "left"))
+            done += draw_from_pool(rng, *pool, subsets[done:], state["counts"])
         self.tracker.fill(subsets, tracked)
 
     def _fill(self, state: State, rng: np.random.Generator) -> None:

@@ -18,34 +18,37 @@ never end, and ``aldous-broder`` would then draw trees too rarely that take long
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._types import Floats, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.columns import frozen
-from zonodpp.samplers import Sampler, Sets, State, need_between, refuse_init, remember
+from zonodpp.samplers import Sampler, Sets, State, need_between, remember
 from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.samplers.tree_walks import STEPS, TreeWalk, draw_trees
-from zonodpp.samplers.walk_cost import (
-    MANY_STEPS,
-    announce_exact,
-    expected_steps,
-    plan_walk,
-    steps_by_block,
-    steps_in_words,
-    steps_of_exact,
-)
+from zonodpp.targets.blocks import Blocks, Indices, blocks_of
+from zonodpp.targets.network import Network
+from zonodpp.targets.spanning_trees import LARGE_GRAPH
 
 if TYPE_CHECKING:
     from zonodpp.targets.target import Target
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
+MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
+PACE = 1e8  # steps a second, about
+# r^3 log r over this is the time of an exact draw, in seconds, where weights that lie far apart
+# make the columns dense: 258 s were measured at r = 4,000.
+DENSE_PACE = 2e9
+LARGEST = 1e290  # weights are scaled to be no larger, so that degrees do not overflow
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,18 @@ class Trees:
 
     def suits(self, target: Target) -> bool:
         """Tell whether a walk is expected to be cheaper than an exact draw by linear algebra."""
+        steps = _walk_of(target).steps
         # NaN, for graphs too large to tell, means a walk as well: nothing else draws there.
-        if not expected_steps(target) > steps_of_exact(target.r):
+        if not steps > steps_of_exact(target.r):
             return True
-        announce_exact(target)
+        seconds = target.r**3 * math.log(target.r + 1) / DENSE_PACE
+        if seconds > 1.0:
+            warnings.warn(
+                f"edge weights trap the random walk ({steps:.0e} steps a tree), so method='exact' "
+                f"is used; on a graph of {target.r + 1:,} nodes it takes a while to prepare, and "
+                f"then about {seconds:,.0f} seconds a tree",
+                stacklevel=6,  # the caller of `sample` or `prepare`
+            )
         return False
 
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
@@ -108,7 +119,8 @@ class Trees:
         UserWarning
             When one tree is expected to take long.
         """
-        steps = expected_steps(target)
+        sampler = _walk_of(target)
+        steps = sampler.steps
         if steps > max(MANY_STEPS, steps_of_exact(target.r)):
             raise ValueError(
                 f"a spanning tree of this graph would take {min(steps, 1e16):.0e} steps of a "
@@ -116,9 +128,7 @@ class Trees:
                 "changes"
             )
         if steps > MANY_STEPS:
-            text = f"a spanning tree is expected to take {steps_in_words(steps)}"
-            warnings.warn(text, stacklevel=3)
-        sampler = remember(target, self.name, lambda: _set_up(target))
+            warnings.warn(f"a spanning tree {_cost_in_words(steps)}", stacklevel=3)
         return with_sets(replace(sampler, algorithm=self.algorithm), track)
 
 
@@ -129,7 +139,10 @@ class TreeDraws:
     algorithm: str
     walk: TreeWalk
     weights: Floats  # of the edges of all blocks
-    steps: float  # expected for a tree; NaN if that is not known
+    # Steps that a tree is expected to take, the sum of d_v R(v, root). An upper bound, by shortest
+    # paths in place of resistances, if that is below `steps_of_exact`; if not, exact but for blocks
+    # that hardly count. NaN beyond 6,000 nodes, where no other method draws independently.
+    steps: float
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "steps")
     independent: bool = True
@@ -147,7 +160,6 @@ class TreeDraws:
         ``under_way`` holds the node that is to be reached next (all nodes are, if there is no such
         node), the node where the walk is, and its steps so far.
         """
-        refuse_init(init)
         nodes = self.walk.blocks.indptr.size - 1
         return {
             "counts": np.zeros(len(self.counters), np.int64),
@@ -189,8 +201,7 @@ class TreeDraws:
         """Say how long a tree takes that was not finished after `MANY_STEPS`."""
         if self.algorithm == "wilson":
             blocks, roots = self.walk.blocks, self.walk.roots
-            steps = steps_by_block(blocks, self.weights, roots, MANY_STEPS)
-            cost = f"is expected to take {steps_in_words(float(steps.sum()))}"
+            cost = _cost_in_words(_expected_steps(blocks, self.weights, roots, MANY_STEPS))
         else:
             cost = "may take much longer; algorithm='wilson' takes fewer steps"
         warnings.warn(
@@ -200,14 +211,74 @@ class TreeDraws:
         )
 
 
-def _set_up(target: Target) -> TreeDraws:
-    """Build the tables that steps are drawn by, unless all weights are equal."""
-    blocks, weights, roots, steps = plan_walk(target)
+def steps_of_exact(r: int) -> float:
+    """Return how many steps of the walk take as long as one draw of the exact sampler."""
+    return r**3 / 60 + 10 * r
+
+
+def _cost_in_words(steps: float) -> str:
+    """Say how many steps a tree takes, and how long."""
+    return (
+        f"is expected to take {steps:.0e} steps of a random walk, about {steps / PACE:,.0f} seconds"
+    )
+
+
+def _walk_of(target: Target) -> TreeDraws:
+    """Return the walk on a graph, remembered: choosing a method needs it, and preparing."""
+    return remember(target, Trees.name, lambda: _make_walk(target))
+
+
+def _make_walk(target: Target) -> TreeDraws:
+    """Cut the graph into blocks, choose their roots, and build the tables that steps are drawn by.
+
+    Any root gives the same law. A root drawn in proportion to degree takes at most twice the
+    steps of the best on average (Kemeny's constant bounds them), so the heaviest node is good.
+    """
+    if target.graph is None or "trees" not in target.methods:
+        raise ValueError(
+            "method='trees' draws spanning trees, from targets made with "
+            f"ProjectionDPP.from_graph(G); got {target!r}: use method='auto'"
+        )
+    blocks = blocks_of(target.graph)
+    weights = np.ones(blocks.edge.size)
+    if target.weights is not None:
+        weights = (target.weights / max(1.0, target.weights.max() / LARGEST))[blocks.edge]
+    degree = np.add.reduceat(weights, blocks.indptr[:-1])
+    heaviest = np.maximum.reduceat(degree, blocks.starts[:-1])
+    ties = np.flatnonzero(degree == np.repeat(heaviest, np.diff(blocks.starts)))
+    bounds = np.searchsorted(ties, blocks.starts)
+    roots = frozen(ties[(bounds[:-1] + bounds[1:]) // 2], np.int32)  # the middle one of each block
+    steps = np.nan
+    if target.graph.nodes <= LARGE_GRAPH:
+        steps = _expected_steps(blocks, weights, roots, steps_of_exact(target.r))
     share, other = np.empty(0), np.empty(0, np.int64)
-    if np.ptp(weights) > 0:
+    if np.ptp(weights) > 0:  # the tables are not needed if all weights are equal
         # Only ratios at a node matter; sums of very light edges would lose digits or vanish.
-        heaviest = np.maximum.reduceat(weights, blocks.indptr[:-1])
-        even = weights / np.repeat(heaviest, np.diff(blocks.indptr))
+        largest = np.maximum.reduceat(weights, blocks.indptr[:-1])
+        even = weights / np.repeat(largest, np.diff(blocks.indptr))
         share, other = alias_table(even, blocks.indptr.astype(np.int64)).T
-    walk = TreeWalk(blocks, frozen(roots, np.int32), frozen(share), frozen(other, np.int32))
+    walk = TreeWalk(blocks, roots, frozen(share), frozen(other, np.int32))
     return TreeDraws("wilson", walk, frozen(weights), steps, SetTracker.of(None, target.n))
+
+
+def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: float) -> float:
+    """Return the expected steps of Wilson's walk, or a bound if that is at most ``enough``.
+
+    A resistance is at most that of the shortest path. Where that makes too many steps, the
+    resistances themselves are computed, but for blocks that hardly count.
+    """
+    degree = np.add.reduceat(weights, blocks.indptr[:-1])
+    with np.errstate(over="ignore"):
+        links = sp.csr_array((1.0 / weights, blocks.neighbour, blocks.indptr))
+        paths = degree * dijkstra(links, indices=roots, min_only=True)
+    steps = np.add.reduceat(paths, blocks.starts[:-1])
+    large = np.flatnonzero(steps > enough / steps.size) if steps.sum() > enough else ()
+    for b in large:
+        first, last = blocks.starts[b], blocks.starts[b + 1]
+        cells = slice(blocks.indptr[first], blocks.indptr[last])
+        tail = np.repeat(np.arange(last - first), np.diff(blocks.indptr[first : last + 1]))
+        head = blocks.neighbour[cells].astype(np.int64) - first
+        once = tail < head
+        network = Network(last - first, tail[once], head[once], weights[cells][once])
+        steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
+    return float(steps.sum())

@@ -94,26 +94,21 @@ def _sum(values: Floats, number: int, start: int, problem: str) -> float:
     return total
 
 
-class Check(NamedTuple):
-    """Row counts and sums of the batches, by which a later pass sees that the source changed."""
-
-    counts: Integers
-    sums: Floats
-
-    def merge(self, other: Check) -> Check:
-        """Return both, one after the other."""
-        counts = np.concatenate([self.counts, other.counts])
-        return Check(counts, np.concatenate([self.sums, other.sums]))
-
-
 class RowMoments(NamedTuple):
     """Of rows: their weight in all, their mean, and their scatter about the mean."""
 
-    check: Check
+    # (batches, 2): rows, and the sum of all that was stored. By them a later pass sees that the
+    # source has changed.
+    check: Floats
     first: int  # the number of the first batch
     weight: float
     mean: Floats
     scatter: Floats
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all batches."""
+        return int(self.check[:, 0].sum())
 
 
 @dataclass(frozen=True)
@@ -142,7 +137,7 @@ class TakeMoments:
             rows = block.scaled()
             scatter += rows.T @ rows
         apart = sums / (weight or 1.0)
-        check = Check(np.array([count]), np.array([stored]))
+        check = np.array([[count, stored]])
         scatter -= weight * np.outer(apart, apart)
         return RowMoments(check, number, weight, shift + apart, scatter)
 
@@ -158,7 +153,8 @@ def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
     apart = b.mean - a.mean
     share = b.weight / (weight or 1.0)
     scatter = a.scatter + b.scatter + a.weight * share * np.outer(apart, apart)
-    return RowMoments(a.check.merge(b.check), a.first, weight, a.mean + share * apart, scatter)
+    check = np.concatenate([a.check, b.check])
+    return RowMoments(check, a.first, weight, a.mean + share * apart, scatter)
 
 
 @dataclass(frozen=True)
@@ -178,23 +174,11 @@ def merge_triangles(a: Floats, b: Floats) -> Floats:
 
 
 class Proposals(NamedTuple):
-    """Items drawn in proportion to their leverage, with their whitened rows."""
+    """Items of one batch, drawn in proportion to their leverage, with their whitened rows."""
 
-    check: Check
-    parts: Integers  # (m,) batches that the items are of
+    check: tuple[int, float]  # as in `RowMoments`
     items: Integers  # (m,) row numbers within the batch
     rows: Floats  # (m, r)
-    leverage: float  # of all rows seen
-
-    def merge(self, other: Proposals) -> Proposals:
-        """Return both, one after the other."""
-        return Proposals(
-            self.check.merge(other.check),
-            np.concatenate([self.parts, other.parts]),
-            np.concatenate([self.items, other.items]),
-            np.concatenate([self.rows, other.rows]),
-            self.leverage + other.leverage,
-        )
 
 
 @dataclass(frozen=True)
@@ -210,18 +194,16 @@ class Propose:
     mean: float
     seed: int
 
-    def __call__(self, number: int, batch: Batch) -> Proposals:
-        """Return the proposals from one batch."""
+    def __call__(self, number: int, batch: Batch) -> list[Proposals]:
+        """Return the proposals from one batch, as a list: those of several are added."""
         r = len(self.W)
         W = np.ascontiguousarray(self.W.T)
-        leverages, white = np.zeros(len(batch.rows)), np.empty((0, r))
+        leverages = np.zeros(len(batch.rows))
         stored, stop = 0.0, 0
         for block in self.view.blocks(number, batch):
-            rows = block.scaled()
-            start, stop = stop, stop + len(rows)
-            white = white if len(white) >= len(rows) else np.empty((len(rows), r))
-            here = np.matmul(rows, W, out=white[: len(rows)])
-            np.einsum("ij,ij->i", here, here, out=leverages[start:stop])
+            white = block.scaled() @ W
+            start, stop = stop, stop + len(white)
+            np.einsum("ij,ij->i", white, white, out=leverages[start:stop])
             stored += block.total
         bounds = np.cumsum(leverages)
         leverage = float(bounds[-1]) if stop else 0.0
@@ -233,5 +215,4 @@ class Propose:
         weights = None if batch.weights is None else np.asarray(batch.weights)[items]
         picked = self.view.blocks(number, Batch(batch.rows[items], weights))
         whitened = np.concatenate([block.scaled() @ W for block in picked])
-        check = Check(np.array([stop]), np.array([stored]))
-        return Proposals(check, np.full(count, number), items, whitened, leverage)
+        return [Proposals((stop, stored), items, whitened)]

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,11 +29,14 @@ BATCH = 2**20  # entries of a batch of an array: 8 MiB as float64
 Result = TypeVar("Result")
 
 
+Weights = NDArray[np.generic] | None  # (m,), one for each row
+
+
 class Batch(NamedTuple):
     """Consecutive rows with their weights, as they are stored."""
 
     rows: NDArray[np.generic]  # (m, d)
-    weights: NDArray[np.generic] | None  # (m,)
+    weights: Weights
 
 
 Task = Callable[[int, Batch], Result]
@@ -77,19 +80,18 @@ class RowSource:
         wanted = starts
         if starts is not None:
             wanted = np.unique(np.searchsorted(starts, items, side="right") - 1)
-        rows: list[object] = [None] * len(items)
-        weights: list[object] = [None] * len(items)
+        places, rows, weights = [], [], []  # of the items of each batch
         stop = 0
         for number, batch in self.batches(wanted):
             start = stop if starts is None else int(starts[number])
             stop = start + len(batch.rows)
-            for place in np.flatnonzero((items >= start) & (items < stop)):
-                rows[place] = batch.rows[items[place] - start]
-                weights[place] = (
-                    None if batch.weights is None else batch.weights[items[place] - start]
-                )
-        weighted = bool(weights) and weights[0] is not None
-        return Batch(np.array(rows), np.array(weights) if weighted else None)
+            here = np.flatnonzero((items >= start) & (items < stop))
+            places.append(here)
+            rows.append(batch.rows[items[here] - start])
+            if batch.weights is not None:
+                weights.append(batch.weights[items[here] - start])
+        back = np.argsort(np.concatenate(places))
+        return Batch(np.concatenate(rows)[back], np.concatenate(weights)[back] if weights else None)
 
 
 def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
@@ -129,19 +131,15 @@ class IteratedRows(RowSource):
                 return
             if wanted is None or number in wanted:
                 rows, weights = found if isinstance(found, tuple) else (found, None)
+                weights = None if weights is None else np.asarray(weights)
                 yield number, Batch(np.asarray(rows), weights)
 
 
 @dataclass(frozen=True)
-class DaskRows(RowSource):
+class DaskRows(StoredRows):
     """Batches that are Dask tasks; a pass runs on the workers, and only results travel."""
 
-    tasks: tuple[Any, ...]  # delayed Batch
-
-    def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
-        """Fetch batches, one at a time."""
-        for number in range(len(self.tasks)) if wanted is None else wanted.tolist():
-            yield number, self.tasks[number].compute()
+    tasks: tuple[Any, ...]  # delayed Batch, which the readers compute
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge the results of neighbours on the workers, level by level."""
@@ -163,94 +161,64 @@ def _delayed(function: Callable[..., object]) -> Any:
     return dask.delayed(function, pure=True)
 
 
-@dataclass(frozen=True)
-class _ArraySlice:
-    """Rows of an array that stays where it is."""
-
-    array: NDArray[np.generic]
-    weights: NDArray[np.generic] | None
-    start: int
-    stop: int
-
-    def __call__(self) -> Batch:
-        span = slice(self.start, self.stop)
-        return Batch(self.array[span], None if self.weights is None else self.weights[span])
+def _dask_rows(tasks: Iterable[Any]) -> RowSource:
+    batches = tuple(tasks)
+    return DaskRows(tuple(batch.compute for batch in batches), batches)
 
 
-@dataclass(frozen=True)
-class _FileSlice:
-    """Rows of a file, mapped for as long as they are read, so that they take no memory after."""
-
-    path: str
-    dtype: np.dtype[np.generic]
-    offset: int  # of the first row, in bytes
-    shape: tuple[int, int]
-    weights: NDArray[np.generic] | None
-
-    def __call__(self) -> Batch:
-        rows = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
-        return Batch(np.asarray(rows), self.weights)
+def _map_rows(
+    path: str, dtype: np.dtype[np.generic], offset: int, shape: tuple[int, int], weights: Weights
+) -> Batch:
+    """Return rows of a file, mapped for as long as they are read: they take no memory after."""
+    return Batch(np.asarray(np.memmap(path, dtype, "r", offset, shape)), weights)
 
 
-@dataclass(frozen=True)
-class _RowGroup:
-    """A row group of a Parquet file."""
-
-    fragment: Any
-    columns: tuple[str, ...]
-    weights: str | None
-
-    def __call__(self) -> Batch:
-        names = [*self.columns, *([] if self.weights is None else [self.weights])]
-        table = self.fragment.to_table(columns=names)
-        return _of_table({name: table.column(name).to_numpy() for name in names}, self)
-
-
-def _of_table(columns: dict[str, NDArray[np.generic]], wanted: _RowGroup | _Columns) -> Batch:
-    rows = np.column_stack([columns[name] for name in wanted.columns])
-    return Batch(rows, None if wanted.weights is None else columns[wanted.weights])
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Columns of a partition of a dataframe."""
-
-    columns: tuple[str, ...]
-    weights: str | None
-
-    def __call__(self, frame: Any) -> Batch:
-        return _of_table({name: frame[name].to_numpy() for name in frame.columns}, self)
-
-
-def array_rows(X: NDArray[np.generic], weights: NDArray[np.generic] | None) -> RowSource:
+def array_rows(X: NDArray[np.generic], weights: ArrayLike | None) -> RowSource:
     """Return the rows of an array or a memory map, in batches of 8 MiB as float64."""
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table of rows, got an array of shape {X.shape}")
     n, d = X.shape
+    of = None if weights is None else np.asarray(weights)
+    if of is not None and of.shape != (n,):
+        raise ValueError(f"weights must have one entry for each of the {n} items, got {of.shape}")
     step = max(d, BATCH // max(1, d), 1)
     readers: list[Callable[[], Batch]] = []
     # A view of a memory map does not know its own offset; it is then read as an array.
-    whole = isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.flags.c_contiguous
+    mapped = isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.flags.c_contiguous
+    path = X.filename if mapped else None  # type: ignore[attr-defined]
     for start in range(0, n, step):
-        stop = min(n, start + step)
-        here = None if weights is None else weights[start:stop]
-        if whole and X.filename is not None:  # type: ignore[attr-defined]
-            offset = X.offset + start * d * X.itemsize  # type: ignore[attr-defined]
-            path = os.fspath(X.filename)  # type: ignore[attr-defined]
-            readers.append(_FileSlice(path, X.dtype, offset, (stop - start, d), here))
+        span = slice(start, start + step)
+        rows, here = X[span], None if of is None else of[span]
+        if path is None:
+            readers.append(partial(Batch, rows, here))
         else:
-            readers.append(_ArraySlice(X, weights, start, stop))
+            offset = X.offset + start * d * X.itemsize  # type: ignore[attr-defined]
+            readers.append(partial(_map_rows, os.fspath(path), X.dtype, offset, rows.shape, here))
     return StoredRows(tuple(readers))
+
+
+def _of_table(table: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
+    """Return columns of a pandas or an Arrow table."""
+    rows = np.column_stack([table[name].to_numpy() for name in columns])
+    return Batch(rows, None if weights is None else table[weights].to_numpy())
+
+
+def _row_group(fragment: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
+    """Read a row group of a Parquet file."""
+    names = [*columns, *([] if weights is None else [weights])]
+    return _of_table(fragment.to_table(columns=names), columns, weights)
 
 
 def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Parquet dataset, one batch for each row group."""
-    fragments = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
-    return StoredRows(tuple(_RowGroup(fragment, columns, weights) for fragment in fragments))
+    groups = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
+    return StoredRows(tuple(partial(_row_group, group, columns, weights) for group in groups))
 
 
 def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Dask dataframe, one batch for each partition."""
-    read = _delayed(_Columns(columns, weights))
-    return DaskRows(tuple(read(part) for part in X.to_delayed()))
+    read = _delayed(_of_table)
+    return _dask_rows(read(part, columns, weights) for part in X.to_delayed())
 
 
 def dask_rows(X: Any, weights: Any) -> RowSource:
@@ -262,8 +230,7 @@ def dask_rows(X: Any, weights: Any) -> RowSource:
         of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
     elif weights is not None:
         of = np.split(np.asarray(weights), np.cumsum(X.chunks[0])[:-1])
-    make = _delayed(Batch)
-    return DaskRows(tuple(make(block, part) for block, part in zip(blocks, of, strict=True)))
+    return _dask_rows(map(_delayed(Batch), blocks, of))
 
 
 def _chosen(
@@ -284,43 +251,27 @@ def source_of(
     """Return the source of rows that X is, and that of their ids; None if X is held in memory."""
     if isinstance(X, RowSource):
         return X, None
-    if isinstance(X, np.memmap):
-        _refuse_names(columns, ids, "a memory map")
-        if X.ndim != 2:
-            raise ValueError(f"X must be a table of rows, got an array of shape {X.shape}")
-        return array_rows(X, _weights_of(weights, len(X))), None
-    if hasattr(X, "__dask_graph__") and hasattr(X, "columns"):
+    dask = hasattr(X, "__dask_graph__")
+    if dask and hasattr(X, "columns"):
         found = _chosen(list(X.columns), columns, weights, ids)
         return frame_rows(X, found, weights), None if ids is None else frame_rows(X, (ids,), None)
-    if hasattr(X, "__dask_graph__"):
-        _refuse_names(columns, ids, "a Dask array")
-        return dask_rows(X, weights), None
     if isinstance(X, str | os.PathLike):
         data = optional("pyarrow.dataset", "parquet", "reading Parquet").dataset(X)
         found = _chosen(data.schema.names, columns, weights, ids)
         labels = None if ids is None else parquet_rows(data, (ids,), None)
         return parquet_rows(data, found, weights), labels
-    if callable(X):
-        _refuse_names(columns, ids, "a function")
-        if weights is not None:
-            raise TypeError(
-                "weights of a function's rows come with them: let it yield (rows, weights) pairs"
-            )
-        return IteratedRows(X), None
-    return None
-
-
-def _refuse_names(columns: list[str] | None, ids: str | None, what: str) -> None:
-    if columns is not None or ids is not None:
-        raise TypeError(f"columns= and ids= name columns of a table; {what} has no names")
-
-
-def _weights_of(weights: ArrayLike | None, n: int) -> NDArray[np.generic] | None:
-    if weights is None:
+    mapped = isinstance(X, np.memmap)
+    if not (mapped or dask or callable(X)):
         return None
-    found = weights if isinstance(weights, np.ndarray) else np.asarray(weights)
-    if found.shape != (n,):
-        raise ValueError(
-            f"weights must have one entry for each of the {n} items, got {found.shape}"
+    if columns is not None or ids is not None:
+        kind = "a memory map" if mapped else "a Dask array" if dask else "a function"
+        raise TypeError(f"columns= and ids= name columns of a table; {kind} has no names")
+    if dask:
+        return dask_rows(X, weights), None
+    if mapped:
+        return array_rows(X, weights), None
+    if weights is not None:
+        raise TypeError(
+            "weights of a function's rows come with them: let it yield (rows, weights) pairs"
         )
-    return found
+    return IteratedRows(X), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import cached_property
 from typing import NoReturn
 
@@ -13,8 +14,6 @@ from zonodpp.linalg.dense import log_dets
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
 from zonodpp.linalg.qr import numerical_rank
 from zonodpp.streams.passes import (
-    Check,
-    Proposals,
     Propose,
     RowMoments,
     TakeMoments,
@@ -70,7 +69,7 @@ class StreamedDPP(ProjectionDPP):
     _ids: RowSource | None
     _view: View
     _gram: DenseGram
-    _check: Check
+    _check: Floats  # of `RowMoments`
     exact_draws = "passes"
 
     def __init__(
@@ -78,7 +77,7 @@ class StreamedDPP(ProjectionDPP):
     ) -> None:
         view = View() if view is None else view
         moments = take_moments(source, view, centred=False)
-        n, d = int(moments.check.counts.sum()), moments.mean.size
+        n, d = moments.rows, moments.mean.size
         if n < d:
             raise ValueError(
                 f"there are {n} rows with {d} features: a draw of {d} out of {n} items is "
@@ -101,12 +100,12 @@ class StreamedDPP(ProjectionDPP):
         )
 
     def __repr__(self) -> str:
-        return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._check.counts)})"
+        return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._check)})"
 
     @cached_property
     def _starts(self) -> Integers:
         """The number of the first row of each batch."""
-        return np.concatenate([[0], np.cumsum(self._check.counts)[:-1]])
+        return np.concatenate([[0], np.cumsum(self._check[:-1, 0])]).astype(np.int64)
 
     def propose(self, mean: float, seed: int) -> tuple[Integers, Floats]:
         """Pass over the rows and draw about ``mean`` of them from their leverage scores.
@@ -118,12 +117,12 @@ class StreamedDPP(ProjectionDPP):
             Poisson distributed and says nothing about them.
         """
         task = Propose(self._view, self._gram.W, mean, seed)
-        found = self.source.fold(task, Proposals.merge, "drawing rows")
-        assert found is not None
-        _need_same(self._check, found.check)
-        order = np.random.default_rng([seed]).permutation(len(found.items))
-        items = self._starts[found.parts[order]] + found.items[order]
-        return items, found.rows[order]
+        found = self.source.fold(task, operator.add, "drawing rows") or []
+        _need_same(self._check, np.array([part.check for part in found]))
+        numbers = (start + part.items for start, part in zip(self._starts, found, strict=True))
+        items, rows = np.concatenate(list(numbers)), np.concatenate([part.rows for part in found])
+        order = np.random.default_rng([seed]).permutation(len(items))
+        return items[order], rows[order]
 
     def _features(self, items: Integers) -> Floats:
         """Fetch rows by number, and whiten them."""
@@ -208,7 +207,7 @@ class StreamedDPP(ProjectionDPP):
 def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
     """Pass over the rows for their moments."""
     moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
-    if moments is None or not moments.check.counts.any():
+    if moments is None or not moments.rows:
         raise ValueError("the source has no rows")
     return moments
 
@@ -224,10 +223,10 @@ def principal_view(source: RowSource, rank: int) -> View:
     """Pass over the rows for the view along their leading principal directions."""
     rank = as_count(rank, "rank", 1)
     moments = take_moments(source, View(weighted=False), centred=True)
-    most = min(int(moments.check.counts.sum()) - 1, moments.mean.size)
+    most = min(moments.rows - 1, moments.mean.size)
     if rank > most:
         raise ValueError(
-            f"rank={rank} principal directions asked for, but {moments.check.counts.sum()} centred "
+            f"rank={rank} principal directions asked for, but {moments.rows} centred "
             f"items with {moments.mean.size} features have at most {most}"
         )
     directions, spread = directions_of_moments(source, moments, rank, weighted=False)
@@ -281,22 +280,21 @@ def _whiten_accurately(source: RowSource, view: View, d: int) -> tuple[View, Den
     return view, gram
 
 
-def _need_same(before: Check, now: Check) -> None:
+def _need_same(before: Floats, now: Floats) -> None:
     """Raise an error if the source has other rows than in the first pass."""
-    if len(before.counts) != len(now.counts):
+    if len(before) != len(now):
         raise ValueError(
-            f"the source had {len(before.counts)} batches in its first pass and {len(now.counts)} "
-            "in this one; it must yield the same rows each time"
+            f"the source had {len(before)} batches in its first pass and {len(now)} in this one; "
+            "it must yield the same rows each time"
         )
-    for k, (old, new) in enumerate(zip(before.counts, now.counts, strict=True)):
+    for k, ((old, old_sum), (new, new_sum)) in enumerate(zip(before, now, strict=True)):
         if old != new:
             raise ValueError(
-                f"batch {k} had {old} rows in the first pass and {new} in this one; the source "
+                f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one; the "
+                "source must yield the same rows each time"
+            )
+        if abs(old_sum - new_sum) > SAME * max(abs(old_sum), 1e-300):
+            raise ValueError(
+                f"the rows of batch {k} add up to another sum than in the first pass; the source "
                 "must yield the same rows each time"
             )
-    apart = np.abs(before.sums - now.sums) > SAME * np.maximum(np.abs(before.sums), 1e-300)
-    if apart.any():
-        raise ValueError(
-            f"the rows of batch {int(np.flatnonzero(apart)[0])} add up to another sum than in the "
-            "first pass; the source must yield the same rows each time"
-        )
