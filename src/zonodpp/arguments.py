@@ -86,12 +86,9 @@ class NonFiniteError(ValueError):
 def check_finite(matrix: Matrix, name: str) -> None:
     """Raise with the place of the first NaN or infinity, if there is one."""
     values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    # A sum is finite only if every entry is; overflow alone is settled by the exact check.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = np.argwhere(~finite)
         place = bad[0]
         if not isinstance(matrix, np.ndarray):
             place = np.array([index[place[0]] for index in matrix.tocoo().coords])

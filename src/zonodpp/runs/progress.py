@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TypeAlias
 from zonodpp._stderr import Stderr, is_watched
 from zonodpp.runs.slices import Run
 
-_INTERVAL = 0.1  # seconds between two calls of a callable
+INTERVAL = 0.1  # seconds between two reports
 _SHORT = 0.5  # seconds; a shorter run shows no bar
 
 # What people pass as ``progress``.
@@ -91,7 +90,7 @@ def work_done(run: Run) -> tuple[int, int]:
 def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progress], None] | None]:
     """Return the function to call with each `Progress` that ``progress`` asks for, or None."""
     if callable(progress):
-        return nullcontext(_throttled(progress))
+        return nullcontext(progress)
     return _bar() if (is_watched() if progress is None else progress) else nullcontext()
 
 
@@ -119,16 +118,3 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
     finally:
         bar.n = bar.total  # a notebook marks bars that do not reach their end as failed
         bar.close()
-
-
-def _throttled(function: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    last = float("-inf")
-
-    def call(report: Progress) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if now - last >= _INTERVAL or report.drawn == report.total:
-            last = now
-            function(report)
-
-    return call

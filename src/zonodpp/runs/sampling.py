@@ -13,7 +13,7 @@ import numpy as np
 from zonodpp._types import Integers, ItemsLike, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
-from zonodpp.runs.progress import Progress, ProgressLike, reporter, work_done
+from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room, start_chains
 from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
 from zonodpp.samplers import Method, remember
@@ -205,12 +205,15 @@ def _run(
     """Run the chains, with progress and checkpoints between slices; False if it ends early."""
     early = None
     with reporter(progress) as report:
-        begun = time.perf_counter()
+        begun, reported = time.perf_counter(), float("-inf")
         before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
 
         def after_slice() -> None:
-            if report is not None:
-                report(Progress.of(run, time.perf_counter() - begun, seconds, before))
+            nonlocal reported
+            now = time.perf_counter()
+            if report is not None and (now - reported >= INTERVAL or run.done):
+                reported = now
+                report(Progress.of(run, now - begun, seconds, before))
             if file is not None:
                 file.write(run)
 

@@ -138,7 +138,7 @@ def row_bytes(sampler: Sampler) -> int:
 
 def need_memory(size: int, what: str) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
-    if size > ALWAYS_THERE and size > (memory := physical_memory()):
+    if size > (memory := physical_memory()):
         raise MemoryError(
             f"{what} take about {size / 2**30:,.0f} GiB, and this machine has "
             f"{memory / 2**30:,.0f} GiB of memory; ask for fewer chains or draws"
@@ -149,7 +149,8 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = FIRST_ROOM if draws is None else draws
     size = chains * (CHAIN_BYTES + room * row_bytes(sampler))
-    need_memory(size, f"{chains:,} chains of {room:,} draws")
+    if size > ALWAYS_THERE:  # what every machine has needs no words
+        need_memory(size, f"{chains:,} chains of {room:,} draws")
 
 
 def start_chains(
