@@ -196,13 +196,10 @@ def relative_error(
     """
     if exact is None:
         if not samples.whole:
-            raise ValueError(
-                "the draws were thinned, so the target's inclusion(S) is not theirs; pass exact="
-            )
+            raise ValueError("the draws were thinned: inclusion(S) is not theirs; pass exact=")
         if not samples.target.has_inclusion:
-            raise ValueError(
-                f"P(S in B) has no closed form for power {samples.target.power:g}; pass exact="
-            )
+            power = f"power {samples.target.power:g}"
+            raise ValueError(f"P(S in B) has no closed form for {power}; pass exact=")
         exact = float(samples.target.inclusion(samples.target.items(S)))
         if exact == 0:
             raise ValueError("S is in no basis (P(S in B) = 0), so there is no relative error")
@@ -285,11 +282,10 @@ def total_variation(samples: Samples) -> float:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
     sets = sum(comb(target.n, size) for size in target.sizes)
     if sets > _ENUMERABLE:
-        raise ValueError(
-            f"there are {sets:.2g} sets that could be drawn out of {target.n} items, more than "
-            f"the {_ENUMERABLE:,} for which total variation says anything; "
-            "use relative_error(samples, S) for some sets S"
-        )
+        found = f"{sets:.2g} sets that could be drawn out of {target.n} items"
+        most = f"the {_ENUMERABLE:,} for which total variation says anything"
+        advice = "use relative_error(samples, S) for some sets S"
+        raise ValueError(f"there are {found}, more than {most}; {advice}")
     bases, counts = samples.unique()
     log_prob = target.log_prob(bases)
     if not target.has_inclusion:  # then probabilities are relative

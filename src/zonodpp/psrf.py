@@ -233,9 +233,7 @@ def as_chains(x: ArrayLike, chains: int, draws: int) -> Floats:
     """Check values of at least so many chains and draws, (chains, draws)."""
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < chains or values.shape[1] < draws:
-        raise ValueError(
-            f"x must be (chains, draws) with at least {chains} chain(s) of {draws} draws, "
-            f"got an array of shape {values.shape}"
-        )
+        needed = f"(chains, draws) with at least {chains} chain(s) of {draws} draws"
+        raise ValueError(f"x must be {needed}, got an array of shape {values.shape}")
     check_finite(values, "x")
     return values

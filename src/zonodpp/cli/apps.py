@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from contextlib import suppress
-from math import inf, isfinite
 from typing import Any
 
 import click
@@ -82,8 +81,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    source = open_source(options.file, options.format)
-    table = read_table(source, options, options.relevance, "--relevance")
+    table = read_table(open_source(options.file, options.format), options, options.relevance)
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
@@ -106,21 +104,18 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
     rank, _ = rank_and_condition(A)
     if rank < d:
         other = "rows" if by_columns else "columns"
-        advice = f"if {other} are the generators, pass --items {other}"
-        raise ValueError(
-            f"{table.source}: the {n} generators span {rank} of {d} dimensions, so the volume is "
-            f"zero; {advice if n < d else f'leave out {other} that depend on others'}"
-        )
+        span = f"{table.source}: the {n} generators span {rank} of {d} dimensions"
+        advice = f"leave out {other} that depend on others, or, to have {other} as generators"
+        raise ValueError(f"{span}, so the volume is zero; {advice}, pass --items {other}")
     choices = options.pick("draws", "rel_error")
     found = Zonotope(A).volume(options.method, rng=options.seed, **choices)
     # A volume may be beyond what floating-point numbers hold: see log_volume.
     sizes = {"volume": found.value, "stderr": found.stderr}
-    facts = {name: size if isfinite(size) else None for name, size in sizes.items()}
+    facts = {name: size if np.isfinite(size) else None for name, size in sizes.items()}
     facts |= {"log_volume": found.log_value, "relative_error": found.relative}
     facts |= {"draws": found.draws} | ({"seed": options.seed} if found.draws else {})
     of = f"volume of {n:,} generators in dimension {d}"
-    is_held = 0 < found.value < inf
-    text = f"{found.value:.6g}" if is_held else f"exp({found.log_value:.6g})"
+    text = f"{found.value:.6g}" if 0 < found.value < np.inf else f"exp({found.log_value:.6g})"
     if found.draws:
         error = f"standard error {found.relative:.2%}, {found.draws:,} draws"
         text = f"{text} +- {found.stderr:.2g}  estimated {of} ({error})"
@@ -158,8 +153,6 @@ def pick_rows(options: interface.RowsOptions) -> Result:
     source = open_source(options.file, options.format)
     table, cells, roles = _read_frame(source, options)
     names, weights = list(map(str, table.columns)), options.weights
-    if weights is not None and weights not in names:
-        raise ValueError(f"{source.name} has no column {weights!r} for --weights")
     counted = [names[place] for place in roles.features if names[place] != weights]
     labels = None if roles.id is None else names[roles.id]
     asked = None if options.columns is None else counted
@@ -193,7 +186,7 @@ def describe_columns(source: Source, options: Input) -> dict[str, object] | None
         return {
             "file": printable(source.name),
             "rows": len(table),
-            "columns": roles.width,
+            "columns": table.shape[1],
             **{f"column {printable(str(column.name))}": str(column) for column in columns},
             "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
             "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",

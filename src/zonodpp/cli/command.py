@@ -17,6 +17,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -185,8 +186,7 @@ def _check_destination(destination: Output, known: Sequence[str]) -> None:
         raise click.UsageError("--json and --csv exclude each other")
     if destination.out is None:
         return
-    ending = _ending(destination.out)
-    folder = os.path.dirname(destination.out) or "."
+    ending, folder = _ending(destination.out), os.path.dirname(destination.out) or "."
     if ending not in known:
         expected = f"the ending must be one of {', '.join(known)}"
         raise click.UsageError(f"--out {destination.out}: {expected}")
@@ -225,9 +225,8 @@ def _write_file(result: Result, path: str) -> None:
         result.files[ending](path)
     elif ending == ".parquet":
         names, *rows = _made(result.rows)
-        arrow, parquet = optional("pyarrow", "parquet", "Parquet"), optional(*NEEDED[ending])
-        columns = list(zip(*rows, strict=True))
-        parquet.write_table(arrow.Table.from_arrays(columns, names=names), path)
+        frame = optional("pandas", "parquet", "a .parquet file").DataFrame(rows, columns=names)
+        frame.to_parquet(path, index=False)
     elif ending not in (".json", ".csv", ".txt"):  # known to the command, but for other results
         raise click.UsageError(f"--out: this result cannot be written as {ending}")
     else:
@@ -238,8 +237,9 @@ def _write_file(result: Result, path: str) -> None:
 def _formatted(result: Result, ending: str) -> str | bytes:
     """Return the result as JSON, as CSV or as text for people."""
     if ending == ".json":
-        text = json.dumps(_made(result.data), default=_as_json_value, ensure_ascii=False) + "\n"
-        return text if text.isascii() else printable(text)
+        # Arrays and numpy's numbers become what JSON knows.
+        facts, to_list = _made(result.data), methodcaller("tolist")
+        return printable(json.dumps(facts, default=to_list, ensure_ascii=False)) + "\n"
     if ending == ".csv":
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows(_made(result.rows))
@@ -250,8 +250,3 @@ def _formatted(result: Result, ending: str) -> str | bytes:
 
 def _made(form: _Form | Callable[[], _Form]) -> _Form:
     return form() if callable(form) else form
-
-
-def _as_json_value(value: object) -> object:
-    """Turn arrays and numpy's numbers into what JSON knows."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)

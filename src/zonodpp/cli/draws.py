@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 import click
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
 from zonodpp._types import Floats, Matrix
@@ -185,53 +185,42 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | N
     )
 
 
-def _labels(samples: Samples, items: Iterable[int]) -> dict[int, str]:
-    """Return the labels of items as text, and none for -1, which fills up draws of fewer items."""
-    found = np.unique(np.fromiter(items, np.int64))
-    found = found[found >= 0]
-    labels = map(label_text, samples.target.labels_of(found))
-    return {-1: "", **dict(zip(found.tolist(), labels, strict=True))}
-
-
-def _names(samples: Samples, rows: Sequence[list[int]]) -> list[str]:
+def _names(samples: Samples, rows: Sequence[ArrayLike]) -> list[str]:
     """List the items of each row as people know them, on one line."""
-    labels = _labels(samples, chain.from_iterable(rows))
-    return [", ".join(on_one_line(labels[item]) for item in row if item >= 0) for row in rows]
+    items = np.unique(np.concatenate(rows)).astype(np.int64)
+    texts = map(on_one_line, map(label_text, samples.target.labels_of(items)))
+    names = dict(zip(items.tolist(), texts, strict=True))
+    return [", ".join(names[int(item)] for item in np.asarray(row)) for row in rows]
 
 
 def first_line(samples: Samples, seed: int | None, things: str = "items") -> str:
     """Say what was drawn and how."""
     chains, draws, _ = samples.subsets.shape
     many = f"{chains} chains of " * (chains > 1) + f"{draws:,} draw{'s' * (draws != 1)}"
-    least, most = samples.sizes.min(), samples.sizes.max()
-    size = f"{most}" if least == most else f"{least} to {most}"
     how = f"method {samples.method}"
     if samples.acceptance is not None:
         how += f", {samples.acceptance:.0%} accepted"
     how += "" if seed is None else f", seed {seed}"
-    return f"{many} of {size} out of {samples.target.n:,} {things} ({how})"
+    return f"{many} of {samples._size_range()} out of {samples.target.n:,} {things} ({how})"
 
 
 def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
     """Set out the most frequent items, and sets, with exact probabilities where these are quick."""
     items, counts = np.unique(samples.subsets[samples.subsets >= 0], return_counts=True)
     top = np.argsort(-counts, kind="stable")[:_SHOWN]
-    shares = counts[top] / len(samples)
     rows = [*items[top, None].tolist(), *sets]
-    names = _names(samples, rows)
-    width = max(map(len, [thing, *names]))
-    lines = [f"{thing:<{width}}  drawn"]
-    for name, share in zip(names, [*shares, *samples.tracked.mean(axis=(0, 1))], strict=True):
-        lines.append(f"{name:<{width}}  {share:.3f}")
+    shares = [*counts[top] / len(samples), *samples.tracked.mean(axis=(0, 1))]
+    columns = [[thing, *_names(samples, rows)], ["drawn", *(f"{share:.3f}" for share in shares)]]
     if samples.target.has_quick_inclusion:
-        exact = ["exact", *(f"{samples.target.inclusion(items):.3f}" for items in rows)]
-        lines = [f"{line}  {chance}" for line, chance in zip(lines, exact, strict=True)]
-    return "\n".join(lines)
+        columns.append(["exact", *(f"{samples.target.inclusion(row):.3f}" for row in rows)])
+    width = max(map(len, columns[0]))
+    lines = zip(*columns, strict=True)
+    return "\n".join("  ".join([f"{name:<{width}}", *numbers]) for name, *numbers in lines)
 
 
 def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
     parts = [first_line(samples, seed), ""]
-    shown = samples.subsets[0, :_SHOWN].tolist()
+    shown = samples[:_SHOWN]
     parts += [f"{number:>4}  {names}" for number, names in enumerate(_names(samples, shown))]
     if len(samples) > len(shown):
         first = f"the first {len(shown)} of {len(samples):,}"
@@ -243,32 +232,23 @@ def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:
 
 def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str, object]:
     target, (chains, draws, r) = samples.target, samples.subsets.shape
-    tracked: list[dict[str, object]] = []
-    for items, share in zip(sets, samples.tracked.mean(axis=(0, 1)), strict=True):
-        tracked.append({"items": items, "share": share})
-        if target.has_quick_inclusion:
-            tracked[-1]["exact"] = target.inclusion(items)
+    shares = samples.tracked.mean(axis=(0, 1))
+    tracked = [{"items": s, "share": share} for s, share in zip(sets, shares, strict=True)]
+    for each in tracked if target.has_quick_inclusion else ():
+        each["exact"] = target.inclusion(each["items"])
     subsets = [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()]
     labels = samples.labelled()
-    found = {
-        "method": samples.method,
-        "seed": seed,
-        "items": target.n,
-        "size": r,
-        "chains": chains,
-        "draws": draws,
-        "subsets": subsets,
-        "labels": None if labels == subsets else labels,
-        "acceptance": samples.acceptance,
-        "tracked": tracked,
-        "stats": samples.stats,
-    }
-    return {name: fact for name, fact in found.items() if fact is not None or name == "seed"}
+    found = {"method": samples.method, "seed": seed, "items": target.n, "size": r}
+    found |= {"chains": chains, "draws": draws, "subsets": subsets}
+    found |= {} if labels == subsets else {"labels": labels}
+    found |= {} if samples.acceptance is None else {"acceptance": samples.acceptance}
+    return found | {"tracked": tracked, "stats": samples.stats}
 
 
 def _rows_of_draws(samples: Samples) -> Iterator[list[object]]:
-    yield ["chain", "draw", *(f"item_{k}" for k in range(samples.subsets.shape[2]))]
-    names = _labels(samples, samples.subsets.ravel())
-    for chain_number, block in enumerate(samples.subsets.tolist()):
-        for draw, items in enumerate(block):
-            yield [chain_number, draw, *(names[item] for item in items)]
+    width = samples.subsets.shape[2]
+    yield ["chain", "draw", *(f"item_{k}" for k in range(width))]
+    for chain, block in enumerate(samples.labelled()):
+        for draw, labels in enumerate(block):
+            empty = [""] * (width - len(labels))
+            yield [chain, draw, *map(label_text, labels), *empty]

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import IO, Any, Literal, NamedTuple, get_args
+from typing import IO, Any, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -108,8 +108,7 @@ def read_array(source: Source, key: str | None = None) -> Matrix:
             check_array(stream, source.size())
             stream.seek(0)
             # A memory map reads each page when it is needed, and nothing is copied.
-            mode: Literal["r"] | None = None if source.path is None else "r"
-            array = np.load(source.path or stream, mmap_mode=mode, allow_pickle=False)
+            array = np.load(source.path or stream, mmap_mode="r" if source.path else None)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{source.name} holds entries of type {array.dtype}, not numbers")
     return array
@@ -125,8 +124,7 @@ def _read_archive(source: Source, key: str | None) -> Matrix:
     if key is not None and key not in names:
         raise ValueError(f"{source.name} has no array {key!r}; it has {listed(names)}")
     with readable(source, "a NumPy .npz file") as stream, np.load(stream) as arrays:
-        array: Floats = arrays[key or names[0]]
-        return array
+        return np.asarray(arrays[key or names[0]])
 
 
 def _read_sparse(source: Source) -> Matrix:

@@ -24,6 +24,7 @@ from zonodpp.cli.inputs import read_table
 from zonodpp.cli.interface import CompletionOptions, InfoOptions
 from zonodpp.cli.messages import printable
 from zonodpp.datasets import mnist_ones
+from zonodpp.streams.sources import RowSource
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -96,7 +97,11 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     if options.file.endswith(".npz") and options.key is None:
         with contextlib.suppress(ValueError):  # it holds no draws
             samples = Samples.load(options.file)
-            return {"file": printable(options.file), "holds": repr(samples), "of": samples.target}
+            return {
+                "file": printable(options.file),
+                "holds": repr(samples),
+                "of": str(samples.target),
+            }
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
@@ -107,7 +112,13 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
             raise
         return found
     n, d = table.shape if by_rows else table.shape[::-1]
-    facts = {"file": printable(source.name), "items": n, "features": d, "entries": table.entries}
+    facts = {"file": printable(source.name), "items": n, "features": d}
+    if isinstance(table.values, RowSource):
+        how = "large for this machine's memory: read in passes"
+        facts["entries"] = f"{source.format.title()}; {how}"
+    else:
+        layout = "dense" if isinstance(table.values, np.ndarray) else "sparse"
+        facts["entries"] = f"{table.values.dtype}, {layout}"
     if by_rows:
         facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
     if min(n, d) > _MOST_COLUMNS:

@@ -37,8 +37,6 @@ class ItemTable:
         read in passes; weights are then part of them.
     shape : tuple of int
         The number of rows and of columns.
-    entries : str
-        The type of the entries, for people.
     labels : list of str or None
         Names of the rows, from the ``--id`` column.
     columns : list of str or None
@@ -52,7 +50,6 @@ class ItemTable:
     source: str
     values: Matrix | RowSource
     shape: tuple[int, ...]
-    entries: str
     labels: list[str] | None = None
     columns: list[str] | None = None
     weights: Floats | None = None
@@ -72,17 +69,12 @@ class ItemTable:
 
 
 def read_table(
-    source: Source,
-    options: Input,
-    weights: str | None = None,
-    option: str = "--weights",
-    *,
-    passes: bool = False,
+    source: Source, options: Input, weights: str | None = None, *, passes: bool = False
 ) -> ItemTable:
     r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
 
-    The weights that ``option`` asks for are a column, kept apart from the features, or a file. If
-    ``passes`` is true, a file that is large for the memory of this machine is read in passes.
+    Weights are in a column, kept apart from the features, or in a file of their own. If ``passes``
+    is true, a file that is large for the memory of this machine is read in passes.
 
     Examples
     --------
@@ -117,11 +109,9 @@ def read_table(
     numbers = numbers[:, :d]
     if weights is not None and q is None:
         n = numbers.shape[0 if options.items == "rows" else 1]
-        q = _read_weights(source.name, weights, n, option)
+        q = _read_weights(source.name, weights, n)
     columns = roles.names and [roles.names[place] for place in roles.features]
-    layout = "dense" if isinstance(numbers, np.ndarray) else "sparse"
-    entries = f"{numbers.dtype}, {layout}"
-    return ItemTable(source.name, numbers, numbers.shape, entries, labels, columns, q)
+    return ItemTable(source.name, numbers, numbers.shape, labels, columns, q)
 
 
 def _read_large(source: Source, options: Input, weights: str | None) -> ItemTable | None:
@@ -139,7 +129,7 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
         X = read_array(source)
         if X.ndim != 2 or options.id or options.columns:
             return None
-        shape, entries = X.shape, f"{X.dtype}, dense"
+        shape = X.shape
     else:
         facts = parquet_facts(source)
         roles = _parquet_roles(source, facts.schema.to_arrow_schema(), options, weights)
@@ -147,18 +137,17 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
         columns = [names[place] for place in roles.features]
         id = None if roles.id is None else names[roles.id]
         q = None if roles.weights is None else names[roles.weights]
-        shape, entries = (facts.num_rows, len(columns)), "Parquet"
+        shape = facts.num_rows, len(columns)
     size = 8 * math.prod(shape)
     if size <= _SHARE * physical_memory():
         return None
     memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
     if weights is not None and q is None:
-        q = _read_weights(source.name, weights, shape[0], "--weights")
+        q = _read_weights(source.name, weights, shape[0])
     found = source_of(X, q, columns, id)
     assert found is not None
-    entries += "; large for this machine's memory: read in passes"
-    return ItemTable(source.name, found[0], shape, entries, columns=columns, ids=found[1])
+    return ItemTable(source.name, found[0], shape, columns=columns, ids=found[1])
 
 
 def _array_columns(source: Source, options: Input, weights: str | None) -> _Columns:
@@ -172,7 +161,7 @@ def _array_columns(source: Source, options: Input, weights: str | None) -> _Colu
     roles = find_columns(source.name, options, weights, values.shape[1])
     ids = () if roles.id is None else to_dense(values[:, [roles.id]]).ravel()
     labels = [f"{entry:g}" for entry in ids] or None
-    all_numeric = roles.numeric == list(range(roles.width))  # then nothing is copied
+    all_numeric = roles.numeric == list(range(values.shape[1]))  # then nothing is copied
     return roles, values if all_numeric else values[:, roles.numeric], labels
 
 
@@ -181,9 +170,9 @@ def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | N
     with readable(source, "a Parquet file"):
         saved = (schema.pandas_metadata or {}).get("index_columns", [])
     index = [name for name in saved if name in schema.names]
-    first = next(iter(index), None)
-    names = [name for name in schema.names if name not in index or name == (options.id or first)]
-    return find_columns(source.name, options, weights, len(names), names, first)
+    options.id = options.id or next(iter(index), None)
+    names = [name for name in schema.names if name not in index or name == options.id]
+    return find_columns(source.name, options, weights, len(names), names)
 
 
 def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Columns:
@@ -198,15 +187,14 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
     return roles, *collect(source.name, roles, ((0, cells) for cells in rows))
 
 
-def _read_weights(items: str, file: str, n: int, option: str) -> Floats:
+def _read_weights(items: str, file: str, n: int) -> Floats:
     """Return the numbers in a file, one for each item."""
     if not os.path.exists(file):
-        known = f"a column of {items} nor a file of {n} numbers"
-        raise ValueError(f"{option} {file}: neither {known}")
+        raise ValueError(f"{file} is neither a column of {items} nor a file of {n} numbers")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
     found = np.asarray(read_array(source) if is_array else read_table(source, Input()).matrix)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
-        raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")
+        raise ValueError(f"{file}: expected {n} numbers, one an item, got {shape}")
     return found.ravel()

@@ -28,7 +28,6 @@ class ColumnRoles(NamedTuple):
     """What each column of a file is; columns are counted from 0."""
 
     names: list[str] | None
-    width: int
     id: int | None
     weights: int | None
     features: list[int]
@@ -41,17 +40,9 @@ class ColumnRoles(NamedTuple):
 
 
 def find_columns(
-    source: str,
-    options: Input,
-    weights: str | None,
-    width: int,
-    names: list[str] | None = None,
-    index: str | None = None,
+    source: str, options: Input, weights: str | None, width: int, names: list[str] | None = None
 ) -> ColumnRoles:
-    """Find the columns that --id and --columns name.
-
-    ``weights`` need not be a column. ``index`` has the labels unless --id names another column.
-    """
+    """Find the columns that --id and --columns name; ``weights`` need not be a column."""
     known = {str(place): place for place in range(width)}
     known |= {name: place for place, name in reversed(list(enumerate(names or ())))}
 
@@ -61,8 +52,7 @@ def find_columns(
             raise ValueError(f"{source} has no column {column!r}; it has {there}")
         return known[column]
 
-    id = options.id or index
-    labels = None if id is None else place_of(id)
+    labels = None if options.id is None else place_of(options.id)
     apart = None if weights is None else known.get(weights)
     if options.columns is None:
         features = [place for place in range(width) if place not in (labels, apart)]
@@ -70,7 +60,7 @@ def find_columns(
         features = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
     if not features:
         raise ValueError(f"{source} has no columns left to serve as features")
-    return ColumnRoles(names, width, labels, apart, features, options.missing != "error")
+    return ColumnRoles(names, labels, apart, features, options.missing != "error")
 
 
 def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, int, Iterator[Row]]:

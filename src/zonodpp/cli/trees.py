@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import get_args
 
@@ -35,12 +33,8 @@ def draw_spanning_trees(options: TreesOptions) -> Result | None:
     if found is None:
         return None
     writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
-    return replace(
-        found,
-        text=partial(_text_of_trees, samples, options.seed),
-        rows=partial(_rows_of_trees, samples),
-        files={**found.files, **writers},
-    )
+    text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
+    return Result(text, found.data, rows, {**found.files, **writers})
 
 
 def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
@@ -119,7 +113,7 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
         is_heading = not edges and len(parts) == 3 and weight is None
         if is_heading or parts[0][:1] in ("", "#", "%"):
             continue
-        has_weight = weight is not None and (0 < weight < inf or not weighted)
+        has_weight = weight is not None and (0 < weight < np.inf or not weighted)
         if len(parts) != 2 + has_weight:
             expected = "expected two nodes and perhaps a positive, finite weight"
             got = quoted(" ".join(parts))

@@ -12,6 +12,7 @@ from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
 from zonodpp.plotting.style import INK, POINTS, Axes, Look, axes_for, looks, name_of
 from zonodpp.samples import Samples
 
+_Errors = Mapping[str, tuple[ArrayLike, Floats, Look]]  # by name: x, (chains, points), a look
 _ROUNDING = 1e-9  # errors below this are those of floating-point numbers
 _LARGE = 3.0  # a factor on a linear axis up to which 1 and 1.1 can be told apart
 _LEVELS = [1, 1.1, 1.5, 2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5]  # marks where it is larger
@@ -206,9 +207,7 @@ def psrf_against_steps(
     return ax
 
 
-def draw_errors(
-    ax: Axes, curves: Mapping[str, tuple[ArrayLike, Floats, Look]], *, bands: bool = True
-) -> None:
+def draw_errors(ax: Axes, curves: _Errors, *, bands: bool = True) -> None:
     """Draw the median over chains of errors (chains, points) against x, on logarithmic axes.
 
     With ``bands`` the range from the first to the last decile is filled.
@@ -263,9 +262,7 @@ def _spread(draws: int) -> Integers:
     return np.unique(np.geomspace(1, draws, min(draws, POINTS)).round().astype(np.int64))
 
 
-def _draw_errors(
-    curves: Mapping[str, tuple[ArrayLike, Floats, Look]], S: ItemsLike, ax: Axes | None, across: str
-) -> Axes:
+def _draw_errors(curves: _Errors, S: ItemsLike, ax: Axes | None, across: str) -> Axes:
     """Draw median and band of errors (chains, points) against x, for each name."""
     ax = axes_for(ax, (5.4, 3.8))
     draw_errors(ax, curves)

@@ -228,9 +228,7 @@ def _draw_values(values: Floats, what: str, ax: Axes | None) -> Axes:
     return ax
 
 
-def _draw_lanes(
-    heights: Floats, edges: ArrayLike, level: float, title: str, ax: Axes | None
-) -> Axes:
+def _draw_lanes(heights: Floats, edges: Floats, level: float, title: str, ax: Axes | None) -> Axes:
     """Draw steps (chains, bins) between edges, each chain in a lane of its own, and one level."""
     chains = len(heights)
     ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
