@@ -195,11 +195,10 @@ def relative_error(
     True
     """
     if exact is None:
-        if not samples.whole:
-            raise ValueError("the draws were thinned: inclusion(S) is not theirs; pass exact=")
-        if not samples.target.has_inclusion:
-            power = f"power {samples.target.power:g}"
-            raise ValueError(f"P(S in B) has no closed form for {power}; pass exact=")
+        if not (samples.whole and samples.target.has_inclusion):
+            power = f"it has no closed form for power {samples.target.power:g}"
+            why = power if samples.whole else "the draws were thinned"
+            raise ValueError(f"P(S in B) is not known, since {why}; pass exact=")
         exact = float(samples.target.inclusion(samples.target.items(S)))
         if exact == 0:
             raise ValueError("S is in no basis (P(S in B) = 0), so there is no relative error")

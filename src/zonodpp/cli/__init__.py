@@ -16,17 +16,14 @@ from zonodpp.cli.messages import one_line
 
 _INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 _FAILED = 2
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
 @click.group(
     commands=COMMANDS,
     params=[DEBUG],
     invoke_without_command=True,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 100,
-        "show_default": True,
-    },
+    context_settings=_SETTINGS,
     epilog=epilog(
         "  zonodpp info --example foods > foods.csv\n"
         "  zonodpp sample foods.csv --id food --draws 3 --seed 1"

@@ -71,10 +71,8 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     rows = [[name, *row] for name, row in zip(names, picked.tolist(), strict=True)]
     facts = {"seed": options.seed, "items": n, "indices": indices}
     facts |= {} if labels is None else {"labels": labels}
-    writers = {
-        ".npy": lambda path: np.save(path, indices),
-        ".npz": lambda path: np.savez(path, indices=indices, landmarks=picked),
-    }
+    writers = {".npy": lambda path: np.save(path, indices)}
+    writers[".npz"] = lambda path: np.savez(path, indices=indices, landmarks=picked)
     text = "\n".join(map(on_one_line, names))
     return Result(text, facts, [["item", *columns], *rows], writers)
 
@@ -201,13 +199,11 @@ def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
         names, width, rows = read_rows(source, options.header)
         block = [[cell.strip() for cell in cells] for _, cells in rows]
         cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
-        table = pandas.read_csv(
-            io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False)),
-            true_values=["yes", "Yes", "YES"],
-            false_values=["no", "No", "NO"],
-            skip_blank_lines=False,
-            low_memory=False,  # types are found of whole columns, not of pieces
-        ).set_axis(cells.columns, axis="columns")
+        text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
+        words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
+        # Without low_memory the type of a column is found of all its cells, not of some.
+        table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
+        table = table.set_axis(cells.columns, axis="columns")
     elif source.format == "parquet":
         table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
     else:

@@ -148,16 +148,11 @@ def command(
     def declare(kind: _Kind) -> _Kind:
         help, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n\nExample:\n")
         output = [] if endings is None else Output.parameters()
-        COMMANDS.append(
-            click.Command(
-                kind.__name__.removesuffix("Options").lower(),
-                params=[*kind.parameters(), *output, DEBUG],
-                callback=functools.partial(_run_command, kind, code, endings or ()),
-                help=help,
-                short_help=short,
-                epilog=epilog(example),
-            )
-        )
+        params = [*kind.parameters(), *output, DEBUG]
+        call = functools.partial(_run_command, kind, code, endings or ())
+        name, end = kind.__name__.removesuffix("Options").lower(), epilog(example)
+        made = click.Command(name, None, call, params, help=help, epilog=end, short_help=short)
+        COMMANDS.append(made)
         return kind
 
     return declare

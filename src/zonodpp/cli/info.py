@@ -97,11 +97,8 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     if options.file.endswith(".npz") and options.key is None:
         with contextlib.suppress(ValueError):  # it holds no draws
             samples = Samples.load(options.file)
-            return {
-                "file": printable(options.file),
-                "holds": repr(samples),
-                "of": str(samples.target),
-            }
+            draws = {"holds": repr(samples), "of": repr(samples.target)}
+            return {"file": printable(options.file), **draws}
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
@@ -112,13 +109,11 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
             raise
         return found
     n, d = table.shape if by_rows else table.shape[::-1]
-    facts = {"file": printable(source.name), "items": n, "features": d}
-    if isinstance(table.values, RowSource):
-        how = "large for this machine's memory: read in passes"
-        facts["entries"] = f"{source.format.title()}; {how}"
-    else:
+    entries = f"{source.format.title()}; large for this machine's memory: read in passes"
+    if not isinstance(table.values, RowSource):
         layout = "dense" if isinstance(table.values, np.ndarray) else "sparse"
-        facts["entries"] = f"{table.values.dtype}, {layout}"
+        entries = f"{table.values.dtype}, {layout}"
+    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries}
     if by_rows:
         facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
     if min(n, d) > _MOST_COLUMNS:

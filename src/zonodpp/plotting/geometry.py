@@ -245,13 +245,10 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     roofs = np.dstack([tiles.corners, np.repeat(heights[:, None], 4, axis=1)])
     walls, owners = _walls(roofs)
     art = optional("mpl_toolkits.mplot3d.art3d", "plot", "a plot")
-    faces, fills = (
-        np.concatenate([roofs, walls]),
-        np.concatenate([colours, _SHADE * colours[owners]]),
-    )
+    fills = np.concatenate([colours, _SHADE * colours[owners]])
+    look = {"facecolors": fills, "edgecolors": INK, "linewidths": 0.7}
     # One collection, so that faces are sorted by depth among all of them.
-    blocks = art.Poly3DCollection(faces, facecolors=fills, edgecolors=INK, linewidths=0.7)
-    space.add_collection3d(blocks)
+    space.add_collection3d(art.Poly3DCollection(np.concatenate([roofs, walls]), **look))
     low, high = roofs.min(axis=(0, 1)), roofs.max(axis=(0, 1))
     space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(0, 1.05 * high[2]))
     # The zoom leaves room for the label of the vertical axis.

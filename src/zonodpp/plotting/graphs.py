@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Subsets
+from zonodpp._types import Floats, Labels
 from zonodpp.plotting.style import INK, Axes, axes_for, colour_map, shades
 from zonodpp.samples import Samples
-from zonodpp.targets.graphs import Graph
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
@@ -62,12 +61,11 @@ def spanning_tree(
     >>> len(edges.get_segments()), len(tree.get_segments())
     (24, 15)
     """
-    graph = _graph_of(samples.target)
-    places = _places(graph, positions)
+    names, places, ends = _layout(samples.target, positions)
     ax = axes_for(ax, (5.0, 4.6))
-    _draw_edges(ax, graph, places, colors="0.8", linewidths=1)
-    _draw_edges(ax, graph, places, samples[draw], colors=shades([0.25]), linewidths=3)
-    _draw_nodes(ax, graph, places)
+    _draw_edges(ax, ends, colors="0.8", linewidths=1)
+    _draw_edges(ax, ends[samples[draw]], colors=shades([0.25]), linewidths=3)
+    _draw_nodes(ax, names, places)
     return ax
 
 
@@ -113,59 +111,53 @@ def edge_marginals(
     >>> float(ax.collections[0].get_array().sum().round(9))  # as many edges as a tree has
     15.0
     """
-    graph = _graph_of(target)
+    names, places, ends = _layout(target, positions)
     shown = np.asarray(target.marginals() if shares is None else shares, dtype=np.float64)
     if shown.shape != (target.n,):
         raise ValueError(f"shares are one for each of the {target.n} edges, got {shown.shape}")
-    places = _places(graph, positions)
     ax = axes_for(ax, (6.0, 4.6))
-    edges = _draw_edges(ax, graph, places, array=shown, cmap=colour_map(), linewidths=1 + 4 * shown)
+    edges = _draw_edges(ax, ends, array=shown, cmap=colour_map(), linewidths=1 + 4 * shown)
     edges.set_clim(0, 1)
-    _draw_nodes(ax, graph, places)
+    _draw_nodes(ax, names, places)
     if colorbar:
         ax.figure.colorbar(edges, ax=ax, label="Probability of the edge", shrink=0.85)
     return ax
 
 
-def _graph_of(target: Target) -> Graph:
-    if target.graph is None:
+def _layout(target: Target, positions: Positions | None) -> tuple[Labels, Floats, Floats]:
+    """Return the names of the nodes, where they stand, (nodes, 2), and the ends of each edge."""
+    graph = target.graph
+    if graph is None:
         raise ValueError("the picture is of a graph; make the target by ProjectionDPP.from_graph")
-    return target.graph
-
-
-def _places(graph: Graph, positions: Positions | None) -> Floats:
-    """Return where the nodes stand, (nodes, 2)."""
     names = range(graph.nodes) if graph.names is None else graph.names
+    places: Floats = np.zeros(0)
     if positions is not None:
         missing = [name for name in names if name not in positions]
         if missing:
             raise ValueError(f"positions must have every node, but {missing[0]!r} is not there")
-        return np.array([positions[name] for name in names], dtype=np.float64)
-    with suppress(TypeError, ValueError):  # names that are no pairs of numbers
-        places = np.array(list(names), dtype=np.float64)
-        if places.shape == (graph.nodes, 2):
-            return places
-    nx = optional("networkx", "graph", "a layout of the graph")
-    links = nx.Graph(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
-    layout = nx.kamada_kawai_layout if graph.nodes <= _FEW else nx.spring_layout
-    found = layout(links)
-    return np.array([found[node] for node in range(graph.nodes)])
+        places = np.array([positions[name] for name in names], dtype=np.float64)
+    else:
+        with suppress(TypeError, ValueError):  # names that are no pairs of numbers
+            places = np.array(list(names), dtype=np.float64)
+    if positions is None and places.shape != (graph.nodes, 2):
+        nx = optional("networkx", "graph", "a layout of the graph")
+        links = nx.Graph(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
+        found = (nx.kamada_kawai_layout if graph.nodes <= _FEW else nx.spring_layout)(links)
+        places = np.array([found[node] for node in range(graph.nodes)])
+    return names, places, places[np.column_stack([graph.tail, graph.head])]
 
 
-def _draw_edges(
-    ax: Axes, graph: Graph, places: Floats, edges: Subsets | slice = slice(None), **look: object
-) -> LineCollection:
-    """Draw some edges as straight lines."""
+def _draw_edges(ax: Axes, ends: Floats, **look: object) -> LineCollection:
+    """Draw edges as straight lines."""
     collections = optional("matplotlib.collections", "plot", "a plot")
-    ends = np.stack([places[graph.tail[edges]], places[graph.head[edges]]], axis=1)
     lines: LineCollection = collections.LineCollection(ends, capstyle="round", **look)
     ax.add_collection(lines)
     return lines
 
 
-def _draw_nodes(ax: Axes, graph: Graph, places: Floats) -> None:
+def _draw_nodes(ax: Axes, labels: Labels, places: Floats) -> None:
     """Draw the nodes, and write their names into them where there is room."""
-    names = [str(name) for name in graph.names or range(graph.nodes)]
+    names = list(map(str, labels))
     named = len(names) <= _NAMED and max(map(len, names)) <= _LONGEST
     size, fill = (220, "white") if named else (12, INK)
     x, y = places.T
