@@ -44,46 +44,26 @@ def items_of(Phi: Floats, ridge: float = 0.0) -> Items:
     return Items(np.asarray(unit), own, log_scale)
 
 
-class Span(NamedTuple):
-    """Orthonormal directions of the items picked: a part among the features, a part of the ridge.
+def _part_outside(directions: Floats, unit: Floats) -> Floats:
+    """Return what rows of m features have outside the span of orthonormal directions.
 
-    Row t of ``shared`` and of ``own`` together is the direction that pick t added; column s of
-    ``own`` is the coordinate that pick s has for itself.
+    The first m coordinates of directions are features. Each further one belongs to the ridge of one
+    of the items picked. Rows are projected twice: the second time removes the rounding errors of
+    the first.
     """
+    left = np.pad(unit, ((0, 0), (0, directions.shape[1] - unit.shape[1])))
+    for _ in range(2):
+        left -= (left @ directions.T) @ directions
+    return left
 
-    shared: Floats
-    own: Floats
 
-    def outside(self, unit: Floats) -> tuple[Floats, Floats]:
-        """Return what rows of features have outside the span, in both parts.
-
-        They are projected twice: the second time removes the rounding errors of the first.
-        """
-        along = unit @ self.shared.T
-        left, own = unit - along @ self.shared, -along @ self.own
-        along = left @ self.shared.T + own @ self.own.T
-        left -= along @ self.shared
-        own -= along @ self.own
-        return left, own
-
-    def share_outside(self, unit: Floats) -> Floats:
-        """Return the squared lengths of what is outside; exact zeros instead of rounding errors."""
-        left, own = self.outside(unit)
-        share = np.einsum("ij,ij->i", left, left) + np.einsum("ij,ij->i", own, own)
-        rounding = 16 * np.finfo(float).eps * np.sqrt(sum(self.shared.shape))
-        share[share <= rounding**2] = 0.0
-        return np.asarray(share)
-
-    def joined(self, unit: Floats, ridge: float) -> Span:
-        """Return the span with one more item."""
-        left, own = (part[0] for part in self.outside(unit[None]))
-        direction = np.concatenate([left, own, [np.sqrt(ridge)]])
-        direction /= np.linalg.norm(direction)
-        m = unit.size
-        return Span(
-            np.vstack([self.shared, direction[:m]]),
-            np.vstack([np.pad(self.own, ((0, 0), (0, 1))), direction[m:]]),
-        )
+def share_outside(directions: Floats, unit: Floats) -> Floats:
+    """Return the squared lengths of what is outside; exact zeros instead of rounding errors."""
+    left = _part_outside(directions, unit)
+    share = np.einsum("ij,ij->i", left, left)
+    rounding = 16 * np.finfo(float).eps * np.sqrt(len(directions) + unit.shape[1])
+    share[share <= rounding**2] = 0.0
+    return np.asarray(share)
 
 
 def pick_greedily(items: Items, k: int | None) -> Integers:
@@ -109,7 +89,7 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
     most = n if k is None else k
     if not items.ridge.any():
         most = min(most, m)
-    span = Span(np.zeros((0, m)), np.zeros((0, 0)))
+    directions = np.zeros((0, m))
     share = np.einsum("ij,ij->i", items.unit, items.unit)
     sound = share + items.ridge  # the last values that were computed to all digits
     free = np.isfinite(items.log_scale)
@@ -124,12 +104,16 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
         if len(picks) == most:
             break
         free[best] = False
-        span = span.joined(items.unit[best], items.ridge[best])
-        along = items.unit @ span.shared[-1]
+        new = _part_outside(directions, items.unit[best : best + 1])
+        if items.ridge[best] > 0:
+            directions = np.pad(directions, ((0, 0), (0, 1)))
+            new = np.append(new, [[np.sqrt(items.ridge[best])]], axis=1)
+        directions = np.vstack([directions, new / np.linalg.norm(new)])
+        along = items.unit @ directions[-1, :m]
         share -= along * along
         stale = np.flatnonzero(free & (share + items.ridge < STALE * sound))
         if stale.size:
-            share[stale] = span.share_outside(items.unit[stale])
+            share[stale] = share_outside(directions, items.unit[stale])
             sound[stale] = share[stale] + items.ridge[stale]
         np.maximum(share, 0.0, out=share)
     return np.array(picks, dtype=np.int64)

@@ -15,7 +15,7 @@ import scipy.linalg
 
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.dense import row_chunks
-from zonodpp.linalg.greedy import STALE, Items, Span
+from zonodpp.linalg.greedy import STALE, Items, share_outside
 
 TOLERANCE = 1e-9  # a step must raise log det by more, so ties cannot go round in circles
 ENTRIES = 2**20  # of the tableau over all items that are computed at a time
@@ -26,25 +26,24 @@ FEW = 1000  # items that are not divided further: a pass over them takes millise
 class Factor(NamedTuple):
     """L_S, on the scale of one, as R'R with R from a QR of features and ridge."""
 
-    span: Span
+    directions: Floats  # of S, orthonormal, as rows: features, then the ridge of each member
     inverse: Floats  # R^{-1}
     log_det: float  # of L_S, with its scale
 
     def left_over(self, unit: Floats, ridge: Floats) -> Floats:
         """Return the share of items that the span of S does not explain."""
-        k, m = self.span.shared.shape
-        if k == m and not ridge.any():
+        m = unit.shape[1]
+        if len(self.inverse) == m and not ridge.any():
             return np.zeros(len(unit))
-        along = unit @ self.span.shared.T
+        along = unit @ self.directions[:, :m].T
         share = np.einsum("ij,ij->i", unit, unit) - np.einsum("ij,ij->i", along, along) + ridge
         stale = np.flatnonzero(share < STALE)
-        share[stale] = self.span.share_outside(unit[stale]) + ridge[stale]
+        share[stale] = share_outside(self.directions, unit[stale]) + ridge[stale]
         return np.asarray(share)
 
 
 def factor_of(items: Items, members: Integers) -> Factor:
     """Factorise L_S without squaring its condition number."""
-    m = items.unit.shape[1]
     stack = np.vstack([items.unit[members].T, np.diag(np.sqrt(items.ridge[members]))])
     Q, R = np.linalg.qr(stack)
     with np.errstate(divide="ignore"):
@@ -52,8 +51,7 @@ def factor_of(items: Items, members: Integers) -> Factor:
     inverse = R  # of no members
     if members.size:
         inverse = scipy.linalg.solve_triangular(R, np.eye(len(R)), check_finite=False)
-    span = Span(np.ascontiguousarray(Q[:m].T), np.ascontiguousarray(Q[m:].T))
-    return Factor(span, inverse, float(log_det))
+    return Factor(np.ascontiguousarray(Q.T), inverse, float(log_det))
 
 
 class Climb(NamedTuple):
@@ -100,13 +98,14 @@ def _best_move(
     """
     diagonal = np.einsum("ij,ij->i", factor.inverse, factor.inverse)
     loss = items.log_scale[members] - np.log(diagonal)  # of log det, without each member
+    T = factor.inverse @ factor.directions[:, : items.unit.shape[1]]
     log_scale = items.log_scale.copy()
     log_scale[members] = -np.inf
     gains, leaving = np.empty(log_scale.size), np.empty(log_scale.size, dtype=np.int64)
     with np.errstate(divide="ignore"):
         for span, unit in row_chunks(items.unit, max(1, ENTRIES // members.size)):
             share = factor.left_over(unit, items.ridge[span])
-            gain = unit @ (factor.inverse @ factor.span.shared).T  # T, a row for each item
+            gain = unit @ T.T  # a row for each item
             gain *= gain
             gain /= diagonal
             gain += share[:, None]

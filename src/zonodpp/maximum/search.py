@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zonodpp._types import Integers, MatrixLike
-from zonodpp.arguments import as_count, as_matrix, as_positive, check_finite
-from zonodpp.linalg.dense import to_dense
+from zonodpp._types import Floats, Integers
+from zonodpp.arguments import as_count, as_positive
 from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.maximum.designs import best_design
 from zonodpp.maximum.local_search import Climb, climb
@@ -132,7 +131,7 @@ def find_map(
 
 
 def maximise(
-    Phi: MatrixLike, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True
+    Phi: Floats, *, k: int | None = None, ridge: float = 0.0, swaps: bool = True
 ) -> Maximum:
     """Find a set S with large det (Phi Phi' + ridge I)_S; items are rows of Phi.
 
@@ -144,13 +143,9 @@ def maximise(
     >>> maximise(X, k=20, ridge=0.1).subset.size  # more items than features
     20
     """
-    matrix = as_matrix(Phi, "Phi")
-    check_finite(matrix, "Phi")
-    if k is not None:
-        k = as_count(k, "k", 0)
-        if k > matrix.shape[0]:
-            raise ValueError(f"k = {k} items asked for, but there are {matrix.shape[0]}")
-    items = items_of(to_dense(matrix), as_positive(ridge, "ridge", or_zero=True))
+    if k is not None and as_count(k, "k", 0) > len(Phi):
+        raise ValueError(f"k = {k} items asked for, but there are {len(Phi)}")
+    items = items_of(Phi, ridge)
     picks = pick_greedily(items, k)
     if k is not None and picks.size < k:
         raise ValueError(
