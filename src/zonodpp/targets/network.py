@@ -36,20 +36,18 @@ class Network:
 
     def __init__(self, nodes: int, tail: Integers, head: Integers, weights: Floats) -> None:
         self.nodes, self.tail, self.head = nodes, tail, head
-        largest = float(weights.max(initial=1.0))
-        self.scale = SMALLER if largest > HUGE else 1.0
+        self.scale = SMALLER if weights.max(initial=1.0) > HUGE else 1.0
         self.weights = weights * self.scale
         low, high = np.minimum(tail, head), np.maximum(tail, head)
         proper = np.flatnonzero(low != high)
         self.pairs, place = np.unique(low[proper] * nodes + high[proper], return_inverse=True)
         self.pair_of = np.full(tail.size, -1)
         self.pair_of[proper] = place
-        self._place = np.full(nodes, -1)  # of each node in a network, while it is made
         self.conductance: Floats = np.bincount(place, self.weights[proper]).astype(float)
 
     def marginals(self) -> Floats:
         """Probability of each edge: its weight over the effective conductance of its ends."""
-        effective = self._effective(self.pairs, self.conductance)
+        effective = self._effective()
         result = np.zeros(self.tail.size)
         proper = self.pair_of >= 0
         result[proper] = self.weights[proper] / effective[self.pair_of[proper]]
@@ -57,7 +55,7 @@ class Network:
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
-        _, _, log_sum = self._inside(self.pairs, self.conductance)
+        _, _, log_sum = self._inside()
         return float(log_sum - (self.nodes - 1) * math.log(self.scale))
 
     def inclusion(self, sets: Integers) -> Floats:
@@ -71,7 +69,7 @@ class Network:
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
             touched = np.union1d(self.tail[chunk], self.head[chunk])
-            _, inside, _ = self._inside(self.pairs, self.conductance, touched)
+            _, inside, _ = self._inside(touched)
             log_total = eliminate(inside[0].copy(), 0)
             for row, edges in enumerate(chunk, start):
                 ends = np.searchsorted(touched, [self.tail[edges], self.head[edges]])
@@ -84,37 +82,32 @@ class Network:
     def resistances(self, root: int) -> Floats:
         """Effective resistances between one node and all others, in units of the given weights."""
         others = np.delete(np.arange(self.nodes), root)
-        to_root = np.minimum(others, root) * self.nodes + np.maximum(others, root)
-        pairs = np.union1d(self.pairs, to_root)
-        weights = np.zeros(pairs.size)
-        weights[np.searchsorted(pairs, self.pairs)] = self.conductance
-        effective = self._effective(pairs, weights)[np.searchsorted(pairs, to_root)]
+        tail, head = np.append(self.tail, others), np.append(self.head, np.full_like(others, root))
+        joined = Network(self.nodes, tail, head, np.append(self.weights, np.zeros(others.size)))
+        effective = joined._effective()[joined.pair_of[self.tail.size :]]
         return np.insert(self.scale / effective, root, 0.0)
 
-    def _effective(self, pairs: Integers, weights: Floats) -> Floats:
+    def _effective(self) -> Floats:
         """Return the effective conductances of all pairs."""
-        sets, inside, _ = self._inside(pairs, weights)
+        sets, inside, _ = self._inside()
         outside = {0: np.zeros((0, 0))}  # nothing is outside of the whole graph
-        effective = np.empty(pairs.size)
+        effective = np.empty(self.pairs.size)
         for t, (edges, boundary, second) in enumerate(sets):
             around = outside.pop(t)
             if second:
                 for half, other in ((t + 1, second), (second, t + 1)):
                     parts = [(boundary, around), (sets[other].boundary, inside[other])]
-                    outside[half] = self._join(parts, sets[half].boundary)[0]
+                    outside[half] = _join(parts, sets[half].boundary)[0]
             else:
-                nodes, M = self._network(pairs[edges], weights[edges])
+                nodes, M, ends = self._network(edges)
                 places = np.searchsorted(nodes, boundary)
                 M[places[:, None], places] += around
-                ends = np.searchsorted(nodes, np.divmod(pairs[edges], self.nodes))
                 effective[edges] = effective_conductances(M, ends)
         return effective
 
-    def _inside(
-        self, pairs: Integers, weights: Floats, top: Integers | None = None
-    ) -> tuple[list[EdgeSet], list[Floats], float]:
+    def _inside(self, top: Integers | None = None) -> tuple[list[EdgeSet], list[Floats], float]:
         """Reduce sets of pairs to their boundaries, all to ``top``; return the sum of log d."""
-        low, high = np.divmod(pairs, self.nodes)
+        low, high = np.divmod(self.pairs, self.nodes)
         degree = np.bincount(np.concatenate([low, high]), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
@@ -127,36 +120,18 @@ class Network:
             if second:
                 parts = [(sets[half].boundary, inside[half]) for half in (t + 1, second)]
             else:
-                parts = [self._network(pairs[edges], weights[edges])]
-            inside[t], log_d = self._join(parts, boundary)
+                parts = [self._network(edges)[:2]]
+            inside[t], log_d = _join(parts, boundary)
             log_sum += log_d
         return sets, inside, log_sum
 
-    def _network(self, pairs: Integers, weights: Floats) -> tuple[Integers, Floats]:
-        """Return the nodes of some pairs, ascending, and the conductances between them."""
-        nodes, places = np.unique(np.divmod(pairs, self.nodes), return_inverse=True)
-        low, high = places.reshape(2, -1)
+    def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
+        """Return the nodes of some pairs, conductances between them, and the ends of the pairs."""
+        nodes, places = np.unique(np.divmod(self.pairs[edges], self.nodes), return_inverse=True)
+        low, high = ends = places.reshape(2, -1)
         M = np.zeros((nodes.size, nodes.size))
-        M[low, high] = M[high, low] = weights
-        return nodes, M
-
-    def _join(
-        self, parts: Sequence[tuple[Integers, Floats]], kept: Integers
-    ) -> tuple[Floats, float]:
-        """Add networks and reduce the sum to the nodes that are kept; return the sum of log d."""
-        place, size = self._place, 0
-        names = [kept, *(nodes for nodes, _ in parts)]
-        for nodes in names:
-            new = nodes[place[nodes] < 0]
-            place[new] = np.arange(size, size + new.size)
-            size += new.size
-        M = np.zeros((size, size))
-        for nodes, network in parts:
-            M[place[nodes][:, None], place[nodes]] += network
-        for nodes in names:
-            place[nodes] = -1
-        log_sum = eliminate(M, kept.size)
-        return M[: kept.size, : kept.size].copy(), log_sum
+        M[low, high] = M[high, low] = self.conductance[edges]
+        return nodes, M, ends
 
     def _announce(self, sets: list[EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
@@ -176,6 +151,19 @@ class Network:
                 f"{seconds / 60:,.0f} minutes and {size / 2**30:,.1f} GiB; {way_out}",
                 stacklevel=5,
             )
+
+
+def _join(parts: Sequence[tuple[Integers, Floats]], kept: Integers) -> tuple[Floats, float]:
+    """Add networks and reduce the sum to the nodes that are kept; return the sum of log d."""
+    others = np.setdiff1d(np.concatenate([nodes for nodes, _ in parts]), kept)
+    order = np.append(kept, others)
+    ascending = np.argsort(order)
+    M = np.zeros((order.size, order.size))
+    for nodes, network in parts:
+        places = ascending[np.searchsorted(order, nodes, sorter=ascending)]
+        M[places[:, None], places] += network
+    log_sum = eliminate(M, kept.size)
+    return M[: kept.size, : kept.size].copy(), log_sum
 
 
 def _contract(M: Floats, ends: Integers) -> Floats | None:
