@@ -102,7 +102,7 @@ def calls(name: str, method: str, repeats: int) -> list[Row]:
     for _ in range(repeats):
         step = seconds_of(partial(chain.advance, steps)) / steps
         fresh = ProjectionDPP(dense(target))
-        assert fresh.whitening is not None  # belongs to the target, not to the method
+        assert fresh.coordinates is not None  # belongs to the target, not to the method
         call = partial(sample, fresh, FEW, method=method, rng=SEED)
         first, second = seconds_of(call), seconds_of(call)
         sampler = prepare(fresh, method)

@@ -44,7 +44,6 @@ NOT_FOR_USERS = {
     "labels_of",
     "log_normaliser",
     "objective",
-    "of_edges",
     "on_bases",
     "phi",
     "prepare",
@@ -55,7 +54,6 @@ NOT_FOR_USERS = {
     "suits",
     "sure",
     "taking",
-    "whitening",
 }
 
 

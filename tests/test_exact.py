@@ -128,7 +128,7 @@ def largest_z(samples, target, rng=0):
     The mean is tr K_F, the variance sum_i K_ii - sum_ij K_ij^2 over F.
     """
     generator = np.random.default_rng(rng)
-    Q = target.whitening.W @ target.coordinates.matrix
+    Q = target.coordinates.gram.W @ target.coordinates.matrix
     if target.coordinates.scale is not None:
         Q = Q * target.coordinates.scale
     scores = []

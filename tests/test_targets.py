@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from law import enumerate_law, exact_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, find_map, sample
-from zonodpp.linalg.products import accurate_product
+from zonodpp.linalg.dense import accurate_product
 
 TARGETS = targets() | hard_targets()
 EXAMPLES = settings(deadline=None, max_examples=60, derandomize=True)
@@ -513,7 +513,6 @@ def test_large_graph_by_elimination(monkeypatch):
     monkeypatch.setattr("zonodpp.targets.spanning_trees.LARGE_GRAPH", 3)
     sparse = ProjectionDPP.from_graph(graph)
     trees = enumerate_law(dense)[0]
-    assert sparse.kernel() == pytest.approx(dense.kernel())
     assert sparse.marginals() == pytest.approx(dense.marginals())
     assert np.exp(sparse.log_prob(trees)) == pytest.approx(np.exp(dense.log_prob(trees)))
     with pytest.raises(ValueError, match="method='trees'"):

@@ -79,10 +79,6 @@ def _as_floats(X: MatrixLike, name: str) -> Floats:
     raise TypeError(f"{name} must hold real numbers, got entries of type {array.dtype}")
 
 
-class NonFiniteError(ValueError):
-    """There are NaN or infinite entries."""
-
-
 def check_finite(matrix: Matrix, name: str) -> None:
     """Raise with the place of the first NaN or infinity, if there is one."""
     values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
@@ -92,7 +88,7 @@ def check_finite(matrix: Matrix, name: str) -> None:
         place = bad[0]
         if not isinstance(matrix, np.ndarray):
             place = np.array([index[place[0]] for index in matrix.tocoo().coords])
-        raise NonFiniteError(
+        raise ValueError(
             f"{name} has NaN or infinity in {len(bad)} of its entries, the first at "
             f"[{', '.join(map(str, place))}] (counted from 0); impute or drop them first"
         )

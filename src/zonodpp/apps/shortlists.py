@@ -289,8 +289,9 @@ def _in_order(
     order = np.argsort(-scores, kind="stable")
     if isinstance(include, tuple) and isinstance(exclude, tuple) and not include + exclude:
         return order, 0
-    rules = importlib.import_module("zonodpp.targets.conditioning")  # with SciPy, which takes long
-    first, never = rules.Condition.of(include, exclude, rules.Naming(len(scores), labels))
+    names = importlib.import_module("zonodpp.targets.labels")  # with SciPy, which takes long
+    known = names.LabelledItems(len(scores), labels)
+    first, never = names.include_and_exclude(known, include, exclude)
     rest = order[~np.isin(order, np.append(first, never))]
     return np.append(order[np.isin(order, first)], rest), len(first)
 

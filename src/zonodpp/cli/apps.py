@@ -24,7 +24,7 @@ from zonodpp.cli.items import on_one_line, restricted_items
 from zonodpp.cli.messages import printable
 from zonodpp.cli.table import ColumnRoles, find_columns, is_gap, read_rows
 from zonodpp.linalg.dense import row_chunks, to_dense
-from zonodpp.linalg.qr import numerical_rank, triangle
+from zonodpp.linalg.gram import numerical_rank, triangle
 from zonodpp.streams.passes import View
 from zonodpp.streams.sources import RowSource
 from zonodpp.targets.streamed import take_triangle

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
+from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.arguments import spawn
 from zonodpp.features.repair import as_kernel
 from zonodpp.features.similarity import KernelLike, finite_rows, kernel_function
@@ -67,33 +67,7 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol).G
-
-
-@overload
-def rp_cholesky(
-    X: MatrixLike,
-    rank: int,
-    *,
-    kernel: KernelLike = ...,
-    gamma: float | None = ...,
-    tol: float = ...,
-    return_pivots: Literal[False] = ...,
-    rng: SeedLike = ...,
-) -> Floats: ...
-
-
-@overload
-def rp_cholesky(
-    X: MatrixLike,
-    rank: int,
-    *,
-    kernel: KernelLike = ...,
-    gamma: float | None = ...,
-    tol: float = ...,
-    return_pivots: Literal[True],
-    rng: SeedLike = ...,
-) -> tuple[Floats, Integers]: ...
+    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol)[0]
 
 
 def rp_cholesky(
@@ -105,7 +79,7 @@ def rp_cholesky(
     tol: float = 1e-10,
     return_pivots: bool = False,
     rng: SeedLike = None,
-) -> Floats | tuple[Floats, Integers]:
+) -> Any:  # Phi, or (Phi, pivots)
     """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to what is left.
 
     Randomly pivoted Cholesky is close to the best approximation of that rank on average, and is not
@@ -162,8 +136,8 @@ def rp_cholesky(
     True
     """
     [generator] = spawn(rng, purpose="features")
-    found = partial_factor(kernel_columns(X, kernel, gamma), rank, tol, generator)
-    return (found.G, found.pivots) if return_pivots else found.G
+    Phi, pivots = partial_factor(kernel_columns(X, kernel, gamma), rank, tol, generator)
+    return (Phi, pivots) if return_pivots else Phi
 
 
 def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:

@@ -69,7 +69,4 @@ def quality_diversity(quality: ArrayLike, features: MatrixLike, *, strength: flo
             f"quality ** {strength:g} overflows for the quality {q.max():g}; divide quality by its "
             "largest value first"
         )
-    unit = unit_rows(rows)
-    if isinstance(unit, np.ndarray):
-        return unit * lengths[:, None]
-    return sp.diags_array(lengths) @ unit
+    return sp.diags_array(lengths) @ unit_rows(rows)

@@ -34,17 +34,10 @@ class KernelColumns(NamedTuple):
     precision: float  # of its entries
 
 
-class PartialFactor(NamedTuple):
-    """G with G G' close to a kernel, and the items at which the two agree, one for each column."""
-
-    G: Floats
-    pivots: Integers
-
-
 def partial_factor(
     kernel: KernelColumns, rank: int | None, tol: float, rng: np.random.Generator | None = None
-) -> PartialFactor:
-    """Return G of at most ``rank`` columns with G G' close to the kernel.
+) -> tuple[Floats, Integers]:
+    """Return G of at most ``rank`` columns with G G' close to the kernel, and its pivots.
 
     Each pivot is the largest entry of what the columns so far leave of the diagonal or, with
     ``rng``, a draw in proportion to it. Draws are made by accelerated randomly pivoted Cholesky
@@ -92,7 +85,7 @@ def partial_factor(
         share[proposed[chosen]] = 0.0
         share[share <= noise] = 0.0
         t += len(chosen)
-    return PartialFactor(np.ascontiguousarray((F[:t] * root).T), pivots[:t])
+    return np.ascontiguousarray((F[:t] * root).T), pivots[:t]
 
 
 def _accept(

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats, Integers
-from zonodpp.linalg.dense import row_chunks
 
 
 class Columns(NamedTuple):
@@ -52,16 +51,7 @@ def columns_of(A: Any) -> Columns:
     """Lay out A, an (r, n) array or scipy.sparse matrix, by columns."""
     if sp.issparse(A):
         csc = A.tocsc()
-        return Columns(
-            dense=frozen(np.empty((0, A.shape[0]))),
-            indptr=frozen(csc.indptr, np.int64),
-            indices=frozen(csc.indices, np.int64),
-            data=frozen(csc.data),
-        )
-    dense = A.T
-    if not dense.flags.c_contiguous:  # copied a block at a time, which stays in the cache
-        dense = np.empty(dense.shape)
-        for span, rows in row_chunks(A.T, 1024):
-            dense[span] = rows
+        indptr, indices = frozen(csc.indptr, np.int64), frozen(csc.indices, np.int64)
+        return Columns(frozen(np.empty((0, A.shape[0]))), indptr, indices, frozen(csc.data))
     none = frozen(np.empty(0), np.int64)
-    return Columns(dense=frozen(dense), indptr=none, indices=none, data=frozen(np.empty(0)))
+    return Columns(frozen(A.T), none, none, frozen(np.empty(0)))

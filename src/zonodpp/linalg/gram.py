@@ -1,17 +1,18 @@
-"""The Gram matrix AA' and what follows from it: rank, whitening, log det, kernel entries."""
+"""The Gram matrix AA', or R of A' = QR block by block: rank, whitening, log det, kernel entries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from zonodpp._types import Floats, Matrix
-from zonodpp.arguments import check_finite
 from zonodpp.linalg.dense import column_chunks, to_dense
-from zonodpp.linalg.qr import numerical_rank, triangle
 
+_EPS = float(np.finfo(float).eps)
 _SAFE_RCOND = 1e-6  # Cholesky of AA' costs cond(A)^2 digits; below this the QR route is taken
 _LEAST_NORM = 1e-140  # of a row, so that the squares of its entries do not vanish
 
@@ -19,8 +20,8 @@ _LEAST_NORM = 1e-140  # of a row, so that the squares of its entries do not vani
 class RankError(ValueError):
     """A does not have full row rank."""
 
-    def __init__(self, rank: int) -> None:
-        super().__init__(f"A has numerical rank {rank}, less than its number of rows")
+    def __init__(self, rank: int, message: str | None = None) -> None:
+        super().__init__(message or f"A has numerical rank {rank}, less than its number of rows")
         self.rank = rank
 
 
@@ -74,18 +75,26 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
     Rows are brought to one length first: the law depends on the row space alone, so the units of
     a feature must not decide its rank.
     """
-    r = A.shape[0]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        if scale is None:
-            G = to_dense(A @ A.T)
-        else:
-            G = np.zeros((r, r))
-            for _, chunk in column_chunks(A, scale):
-                G += chunk @ chunk.T
-        found = from_gram(G)
-    if found is None:
-        check_finite(A, "A")
-    return found
+        X = A if scale is None else A * scale
+        return from_gram(to_dense(X @ X.T))
+
+
+def triangle(blocks: Iterable[Floats]) -> Floats:
+    """Return R of X = QR, for X given by blocks of its rows.
+
+    R'R = X'X, and R loses as many digits as X is badly conditioned; X'X would lose twice as many.
+    """
+    R = None
+    for block in blocks:
+        R = np.linalg.qr(block if R is None else np.vstack([R, block]), mode="r")
+    assert R is not None
+    return np.asarray(R)
+
+
+def numerical_rank(singular: NDArray[np.floating]) -> int:
+    """Count the singular values, in descending order, that are more than rounding errors."""
+    return int(np.sum(singular > 8 * len(singular) * _EPS * singular[0]))
 
 
 def from_gram(G: Floats) -> DenseGram | None:

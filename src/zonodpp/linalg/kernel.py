@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from zonodpp._types import Floats, Labels, MatrixLike
 from zonodpp.arguments import as_matrix, check_finite, is_dataframe
-from zonodpp.linalg.dense import largest_entry, row_chunks, to_dense
+from zonodpp.linalg.dense import largest_entries, to_dense
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
-_ROWS = 512  # compared with columns at a time, so that no second n x n array is made
 
 
-class Kernel(NamedTuple):
-    """A symmetric matrix, the relative precision it was given to, and the labels of its items."""
-
-    matrix: Floats
-    precision: float
-    labels: Labels | None
-
-
-def read_kernel(kernel: MatrixLike, name: str, otherwise: str) -> Kernel:
+def read_kernel(
+    kernel: MatrixLike, name: str, otherwise: str
+) -> tuple[Floats, float, Labels | None]:
     """Check that a kernel is a symmetric n x n matrix of finite numbers.
 
+    Returns it with the relative precision that it was given to, and the labels of its items.
     ``otherwise`` says what to do with a matrix that is not square. A small asymmetry is taken for
     rounding errors: it is averaged out, and the precision is as low as the asymmetry shows.
     """
@@ -36,10 +28,8 @@ def read_kernel(kernel: MatrixLike, name: str, otherwise: str) -> Kernel:
             f"{name} is a kernel, n x n, got {matrix.shape[0]} x {matrix.shape[1]}; {otherwise}"
         )
     check_finite(matrix, name)
-    size = largest_entry(matrix)
-    asymmetry = max(
-        float(np.abs(rows - matrix[:, span].T).max()) for span, rows in row_chunks(matrix, _ROWS)
-    )
+    size = float(largest_entries(matrix, axis=1).max())
+    asymmetry = float(largest_entries(matrix - matrix.T, axis=1).max())
     if asymmetry > _ASYMMETRY * size:
         raise ValueError(
             f"{name} is not symmetric: entries [i, j] and [j, i] differ by up to {asymmetry:.3g}; "
@@ -48,7 +38,7 @@ def read_kernel(kernel: MatrixLike, name: str, otherwise: str) -> Kernel:
     if asymmetry:
         matrix = matrix / 2 + matrix.T / 2
         eps = max(eps, asymmetry / size)
-    return Kernel(matrix, eps, labels)
+    return matrix, eps, labels
 
 
 def precision(given: MatrixLike) -> float:

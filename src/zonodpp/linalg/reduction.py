@@ -1,4 +1,4 @@
-"""From features or a kernel to A of full rank: leading directions, noise, a kernel's range."""
+"""From features or a kernel to A of full rank: leading directions, a kernel's range."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, svds
 
-from zonodpp._types import Floats, Matrix, SeedLike
-from zonodpp.arguments import as_count, as_positive, check_finite, spawn
+from zonodpp._types import Floats, Matrix
+from zonodpp.arguments import as_count, check_finite
 from zonodpp.linalg.dense import row_chunks, to_dense
-from zonodpp.linalg.qr import numerical_rank, triangle
+from zonodpp.linalg.gram import numerical_rank, triangle
 
 _NARROW = 2000  # columns up to which a triangular factor is computed (32 MB)
 _SMALL = 2e9  # operations, about a second, up to which a matrix is decomposed as a whole
@@ -21,30 +21,22 @@ def principal_scores(X: Matrix, rank: int) -> Floats:
     n, d = X.shape
     rank = as_count(rank, "rank", 1)
     check_finite(X, "X")
-    if rank > min(n - 1, d):
-        raise ValueError(
-            f"rank={rank} principal directions asked for, but {n} centred items with {d} features "
-            f"have at most {min(n - 1, d)}"
-        )
+    need_directions(rank, n, d, min(n - 1, d))
     mean = np.asarray(X.mean(axis=0)).ravel()
     directions, singular = leading_directions(X, rank, mean)
-    found = numerical_rank(singular)
-    if found < rank:
-        way_out = f"pass rank={found} or less" if found else "all its rows are the same"
-        raise ValueError(
-            f"rank={rank} principal directions asked for, but X has numerical rank {found} once "
-            f"centred; {way_out}"
-        )
+    need_directions(rank, n, d, numerical_rank(singular))
     leading = directions[:, :rank]
     return np.asarray(X @ leading) - mean @ leading
 
 
-def add_jitter(X: Matrix, jitter: float, rng: SeedLike) -> Floats:
-    """Add Gaussian noise of standard deviation ``jitter`` to each entry (section 2.3)."""
-    jitter = as_positive(jitter, "jitter")
-    dense = to_dense(X)
-    [generator] = spawn(rng, purpose="jitter")
-    return np.asarray(dense + jitter * generator.standard_normal(dense.shape))
+def need_directions(rank: int, n: int, d: int, found: int) -> None:
+    """Raise an error if n centred rows of d features have fewer principal directions than asked."""
+    if found < rank:
+        way_out = f"pass rank={found} or less" if found else "all rows are the same"
+        raise ValueError(
+            f"rank={rank} principal directions asked for, but {n} items with {d} features have at "
+            f"most {found} once centred (numerical rank {found}); {way_out}"
+        )
 
 
 def projection_basis(K: Floats) -> Floats:

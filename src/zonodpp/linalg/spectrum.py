@@ -16,9 +16,8 @@ from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor, pivoted_factor
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
-from zonodpp.linalg.gram import factorise_by_cholesky
+from zonodpp.linalg.gram import factorise_by_cholesky, triangle
 from zonodpp.linalg.kernel import rounding_of_eigenvalues
-from zonodpp.linalg.qr import triangle
 
 _EPS = float(np.finfo(float).eps)
 _GRADED = 1e8  # ratio of sizes beyond which plain eigenvalues would lose digits
@@ -33,11 +32,6 @@ class Spectrum(NamedTuple):
 
     vectors: Floats
     logs: Floats
-
-    def joined(self, sure: Floats) -> Spectrum:
-        """Put in front the orthonormal columns of ``sure``, with eigenvalue infinity."""
-        logs = np.concatenate([np.full(sure.shape[1], np.inf), self.logs])
-        return Spectrum(np.column_stack([sure, self.vectors]), logs)
 
 
 def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
@@ -120,7 +114,7 @@ def _graded_factor(L: Floats, eps: float) -> Floats:
     """Return the Cholesky factor with largest pivots first: its columns are graded as L is."""
     try:
         kernel = KernelColumns(np.diagonal(L), lambda items: L[items].T, eps)
-        return partial_factor(kernel, None, 0.0).G
+        return partial_factor(kernel, None, 0.0)[0]
     except ValueError:  # an entry is larger than the diagonal allows: eigenvalues tell by how much
         return np.zeros((len(L), 1))
 

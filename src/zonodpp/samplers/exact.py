@@ -169,7 +169,7 @@ class ExactDraws:
 
 def prepare_projection(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
-    W, where, columns = target.whitening.W, target.coordinates, target.columns
+    where, columns = target.coordinates, target.columns
     lengths = np.empty(target.n)
     rows = columns.dense if len(columns.dense) else where.matrix.T
     with one_thread():  # each of the products is small
@@ -179,7 +179,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
     return ExactDraws(
         "rejection",
         columns,
-        frozen(W),
+        frozen(where.gram.W),
         frozen(lengths),
         frozen(leverages),
         frozen(alias_table(leverages)),

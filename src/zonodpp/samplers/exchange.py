@@ -214,5 +214,5 @@ def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
     """Return the whitened columns as unit vectors (zero if they are), and their lengths."""
     D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
     for span, chunk in column_chunks(target.coordinates.matrix, None):
-        D[:, span], lengths[span] = unit_vectors(target.whitening.W @ chunk)
+        D[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
     return D, lengths

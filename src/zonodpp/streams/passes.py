@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._types import Floats, Integers
-from zonodpp.linalg.products import accurate_product
-from zonodpp.linalg.qr import triangle
+from zonodpp.linalg.dense import accurate_product
+from zonodpp.linalg.gram import triangle
 from zonodpp.streams.sources import Batch
 
 # Entries of the blocks that a batch is worked on in: a block as float64 (256 KiB) and its product

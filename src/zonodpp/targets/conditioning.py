@@ -7,38 +7,15 @@ along it. An item that must not be in loses its weight.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers, ItemsLike, Matrix
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import listed
-from zonodpp.linalg.dense import column_chunks, to_dense
-from zonodpp.targets.labels import Naming
+from zonodpp.linalg.dense import to_dense, unit_rows
 
 NOISE = 64 * np.finfo(float).eps  # relative size up to which features may be rounding alone
-
-
-class Condition(NamedTuple):
-    """Items that must be in the draw, and items that must not; checked."""
-
-    include: Integers
-    exclude: Integers
-
-    @classmethod
-    def of(cls, include: ItemsLike, exclude: ItemsLike, naming: Naming) -> Condition:
-        """Check two sets of items, given by number or label."""
-        condition = cls(
-            naming.numbers(include, "include").ravel(), naming.numbers(exclude, "exclude").ravel()
-        )
-        both = np.intersect1d(*condition)
-        if both.size:
-            raise ValueError(
-                f"item {both[0]} (counted from 0) is to be in the draw and not in it; choose one"
-            )
-        return condition
 
 
 class ImpossibleError(ValueError):
@@ -55,56 +32,43 @@ def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> 
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
-    ``W`` whitens the columns of A times ``scale``. A sparse A stays sparse.
+    ``W`` whitens the columns of A times ``scale``. The items are eliminated from all but as many
+    rows of A, chosen by pivoting, and those rows go. A sparse A stays sparse.
     """
-    r = A.shape[0]
-    if include.size > r:
-        raise never_together(include, f"a draw has {r} items, these are {include.size}")
+    (r, n), s = A.shape, include.size
+    if s > r:
+        raise never_together(include, f"a draw has {r} items, these are {s}")
     block = to_dense(A[:, include])
-    white = W @ (block if scale is None else block * scale[include])
-    lengths = np.linalg.norm(white, axis=0)
-    white = white / np.where(lengths > 0, lengths, 1.0)
-    Q, R = scipy.linalg.qr(white)
+    white = unit_rows((W @ (block if scale is None else block * scale[include])).T)
     tiny = 8 * r * np.finfo(float).eps
-    if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
+    if np.linalg.svd(white, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")
-    if sp.issparse(A):
-        return _split_off_sparse(A, block, include, tiny)
-    s = include.size
-    rest = Q[:, s:].T @ W
-    result = np.zeros((r, A.shape[1]), order="F")
-    for span, chunk in column_chunks(A, None):
-        left = rest @ chunk
-        # A column within the span of what was taken off leaves rounding errors alone.
-        noise = tiny * np.linalg.norm(W @ chunk, axis=0)
-        result[s:, span] = np.where(np.linalg.norm(left, axis=0) <= noise, 0.0, left)
-    result[:, include] = np.eye(r, s)
-    return result
-
-
-def _split_off_sparse(A: sp.sparray, block: Floats, include: Integers, tiny: float) -> sp.csc_array:
-    """Eliminate the columns from all but as many rows, chosen by pivoting; those rows go."""
-    s = include.size
+    rows = unit_rows(A)
+    block = unit_rows(to_dense(rows[:, include]).T).T
     _, _, order = scipy.linalg.qr(block.T, pivoting=True, mode="economic")
     pivots, others = order[:s], np.sort(order[s:])
     factors = np.linalg.solve(block[pivots].T, block[others].T).T
     factors[np.abs(factors) <= tiny] = 0.0
-    rows = sp.csr_array(A)
-    taken = sp.csr_array(factors) @ rows[pivots]
-    rest = rows[others] - taken
-    rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(taken)))  # without rounding errors
-    rest = rest * (~np.isin(np.arange(A.shape[1]), include))
-    own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, A.shape[1]))
-    return sp.csc_array(sp.vstack([own, rest]))
+    own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, n))
+    if isinstance(rows, np.ndarray):
+        own = own.toarray()
+    else:
+        factors = sp.csr_array(factors)
+    rest = rows[others] - factors @ rows[pivots]
+    # A column within the span of those eliminated leaves rounding errors alone.
+    rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(factors) @ abs(rows[pivots])))
+    rest = rest * ~np.isin(np.arange(n), include)
+    return np.vstack([own, rest]) if isinstance(own, np.ndarray) else sp.vstack([own, rest])
 
 
-def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[Floats, Floats]:
+def condition_kernel(
+    sure: Floats, phi: Floats, include: Integers, exclude: Integers
+) -> tuple[Floats, Floats]:
     """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
 
     Included items use up directions, infinite ones first, and leave to all others what lies
     outside.
     """
-    include, exclude = condition
     sure, phi = sure.copy(), phi.copy()
     if include.size:
         before = np.linalg.norm(np.column_stack([sure, phi]), axis=1)
@@ -115,8 +79,8 @@ def condition_kernel(sure: Floats, phi: Floats, condition: Condition) -> tuple[F
         sure = sure @ right[used:].T
         phi = _drop_directions(phi, rows[used:], include)
         sure[np.linalg.norm(sure, axis=1) <= NOISE * max(phi.shape) * before] = 0.0
-    for items in condition:
-        phi[items], sure[items] = 0.0, 0.0
+    gone = np.append(include, exclude)
+    phi[gone], sure[gone] = 0.0, 0.0
     if sure.shape[1]:
         if np.linalg.svd(sure, compute_uv=False)[-1] < NOISE * len(sure):
             raise ImpossibleError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 import scipy.linalg
@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
-from zonodpp.arguments import as_count, as_matrix, check_finite
+from zonodpp.arguments import as_count, as_matrix
 from zonodpp.linalg.gram import RankError
-from zonodpp.targets.conditioning import Condition
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.symmetric import size_law
@@ -94,9 +93,8 @@ class Design(Target):
                 f"X has items as rows, got {n} items with {d} features: fewer rows than columns "
                 "have determinant zero. Use fewer features, or KDPP.from_features(X, k) for k < d"
             )
-        check_finite(matrix, "X")
         try:
-            base = ProjectionDPP._make(matrix.T, weights, None, given="")
+            base = ProjectionDPP._make(matrix.T, weights, None, given="X")
         except RankError as error:
             weighted = "" if weights is None else " after weighting"
             raise ValueError(
@@ -108,13 +106,13 @@ class Design(Target):
     def _set(self, base: ProjectionDPP, k: int, labels: Labels | None) -> None:
         n, d = base.n, base.r
         k = as_count(k, "k", 1)
+        if k > n:
+            raise ValueError(f"k = {k} rows asked for, but X has {n}")
         if k < d:
             raise ValueError(
                 f"k = {k} rows asked for, but X has {d} columns: det(X_S' X_S) is zero for fewer "
                 f"than {d} rows. Take k >= {d}, or KDPP.from_features(X, {k}) for det(X_S X_S')"
             )
-        if k > n:
-            raise ValueError(f"k = {k} rows asked for, but X has {n}")
         self.__dict__.update(base=base, n=n, d=d, k=k, r=k, labels=labels, weights=base.weights)
 
     def __repr__(self) -> str:
@@ -168,7 +166,7 @@ class Design(Target):
         leverages = self.base.marginals()
         return leverages + (1.0 - leverages) * (self.k - self.d) / max(1, self.n - self.d)
 
-    def _given(self, condition: Condition) -> NoReturn:
+    def _given(self, include: Integers, exclude: Integers) -> NoReturn:
         raise ValueError(
             "a Design cannot be conditioned: given some rows, its law is not that of a Design. To "
             "leave rows out, make a Design of the others: Design(X[kept], k)"
@@ -204,8 +202,7 @@ def _log_det(rows: Floats) -> float:
     Pivoting takes the longest rows first, so that short ones keep their digits.
     """
     d = rows.shape[1]
-    found: Any = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
-    R, order = found
+    R, order = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(R))
     if (pivots <= 8 * d * np.finfo(float).eps * np.linalg.norm(rows[order[:d]], axis=1)).any():
         return -np.inf

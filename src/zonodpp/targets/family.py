@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.archives import check_sparse
-from zonodpp.arguments import NonFiniteError, as_matrix, as_positive, as_weights, check_finite
+from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import column_chunks, log_dets
-from zonodpp.linalg.gram import DenseGram, RankError
-from zonodpp.targets.conditioning import Condition, ImpossibleError, split_off
+from zonodpp.linalg.gram import RankError
+from zonodpp.targets.conditioning import ImpossibleError, split_off
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
@@ -93,20 +93,11 @@ class VolumeSampling(Target):
         self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
         if power != 2:  # no exact draws
             self.__dict__["methods"] = ("exchange",)
-        self._check_rank(given)
-
-    def _check_rank(self, given: str) -> None:
-        """Raise an error unless A has full rank; ``given`` is what the caller was given for A."""
+        check_finite(A if given == "A" else A.T, given)  # the place is that in what was given
         try:
             _ = self.coordinates
-            return
         except RankError as error:
-            if not given:  # the caller knows better what to say
-                raise
-            raise _dependent_rows(error.rank, self.r, self.weights is not None, given) from None
-        except NonFiniteError:
-            pass
-        check_finite(self.A if given == "A" else self.A.T, given)  # names the place in it
+            raise _dependent_rows(error.rank, r, weights is not None, given) from None
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
@@ -122,11 +113,6 @@ class VolumeSampling(Target):
         """The matrix of `coordinates`, laid out by columns for compiled code."""
         return columns_of(self.coordinates.matrix)
 
-    @property
-    def whitening(self) -> DenseGram:
-        """The dense factor W of the Gram matrix: W times the columns has orthonormal rows."""
-        return self.coordinates.gram
-
     @cached_property
     def log_normaliser(self) -> float:
         """Log of the sum over all bases of ``|det (A s)_B|**2``, where s = q**(1 / power)."""
@@ -140,20 +126,20 @@ class VolumeSampling(Target):
         # For other powers, leave out the normalisation that whitening brought in.
         return result if self.power == 2 else result + self.power / 2 * self.log_normaliser
 
-    def _given(self, condition: Condition) -> Self:
+    def _given(self, include: Integers, exclude: Integers) -> Self:
         A, weights = self.A, self.weights
-        if condition.include.size:
+        if include.size:
             where = self.coordinates
-            A = split_off(where.matrix, where.gram.W, condition.include, where.scale)
+            A = split_off(where.matrix, where.gram.W, include, where.scale)
             weights = weights if where.plain is None else None  # else they are in the matrix
-        if condition.exclude.size:
+        if exclude.size:
             weights = np.ones(self.n) if weights is None else weights.copy()
-            weights[condition.exclude] = 0.0
+            weights[exclude] = 0.0
         try:
-            return self._make(A, weights, self.labels, power=self.power, given="")
+            return self._make(A, weights, self.labels, power=self.power)
         except RankError as error:
             raise ImpossibleError(
-                f"without the {condition.exclude.size} excluded items only {error.rank} of the "
+                f"without the {exclude.size} excluded items only {error.rank} of the "
                 f"{self.r} directions are left, too few for a draw; exclude fewer items"
             ) from None
 
@@ -236,20 +222,19 @@ class VolumeSampling(Target):
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
-        if header["sparse"] not in (None, "csc"):
-            raise ValueError(f"a sparse A is stored as csc, not as {header['sparse']!r}")
         if header["sparse"]:
             A = sp.csc_array(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
             check_sparse(A)  # compiled code trusts the indices
         else:
             A = arrays["A"]
         r, n = A.shape
-        if A.dtype != np.float64 or [r, n] != header["shape"] or not 0 < r <= n:
+        known = A.dtype == np.float64 and header["sparse"] in (None, "csc")
+        if not known or [r, n] != header["shape"] or not 0 < r <= n:
             raise ValueError(f"A is {A.dtype} {r} x {n}, but {header['shape']} was announced")
         return cls._make(A, arrays.get("weights"), header["labels"], power=header["power"])
 
 
-def _dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError:
+def _dependent_rows(rank: int, r: int, weighted: bool, given: str) -> RankError:
     """Return the error for r features of lower rank; ``given`` is the argument that held them."""
     features, to = ("rows", " to from_features") if given == "A" else ("columns", "")
     ways_out = "give more items a positive weight; " if weighted else ""
@@ -257,8 +242,9 @@ def _dependent_rows(rank: int, r: int, weighted: bool, given: str) -> ValueError
         ways_out += (
             f"pass rank={rank} (or less){to}; pass jitter=1e-6{to} to add the paper's small noise; "
         )
-    return ValueError(
-        f"{given} has numerical rank {rank} but {r} {features}"
-        f"{' after weighting' if weighted else ''}: these must be linearly independent. "
-        f"Ways out: {ways_out}drop {features} that depend on others"
+    weighting = " after weighting" if weighted else ""
+    return RankError(
+        rank,
+        f"{given} has numerical rank {rank} but {r} {features}{weighting}: these must be linearly "
+        f"independent. Ways out: {ways_out}drop {features} that depend on others",
     )

@@ -35,13 +35,10 @@ class Graph(NamedTuple):
 
         A self-loop has a zero column: it is in no spanning tree.
         """
-        r, n = self.nodes - 1, self.tail.size
-        rows = np.sort(np.column_stack([self.tail, self.head]))
-        first = np.where(self.tail < self.head, 1.0, -1.0)
-        kept = (rows < r) & (self.tail != self.head)[:, None]
-        signs = np.column_stack([first, -first])[kept]
-        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        return sp.csc_array((signs, rows[kept], indptr), shape=(r, n))
+        n = self.tail.size
+        ones, indptr, shape = np.ones(n), np.arange(n + 1), (self.nodes, n)
+        tails = sp.csc_array((ones, self.tail, indptr), shape)
+        return (tails - sp.csc_array((ones, self.head, indptr), shape))[:-1]
 
     def links(self, edges: Integers | slice = slice(None)) -> sp.coo_array:
         """Return a matrix with a one for each of some edges, nodes by nodes."""

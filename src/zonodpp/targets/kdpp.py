@@ -11,7 +11,7 @@ from zonodpp._types import Floats, Integers, Labels, MatrixLike
 from zonodpp.arguments import as_count
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.conditioning import Condition, ImpossibleError
+from zonodpp.targets.conditioning import ImpossibleError
 from zonodpp.targets.spectral import SpectralTarget
 from zonodpp.targets.symmetric import part_probabilities, symmetric_polynomials
 from zonodpp.targets.target import Target
@@ -179,7 +179,7 @@ class KDPP(SpectralTarget):
         for item in np.unique(sets[:, 0]) if sets.shape[1] > 1 else ():
             chosen = sets[:, 0] == item
             try:
-                given = self._given(Condition(np.array([item]), np.zeros(0, np.int64)))
+                given = self._given(np.array([item]), np.zeros(0, np.int64))
                 result[chosen] *= given._inclusions(sets[chosen, 1:])
             except ImpossibleError:
                 result[chosen] = 0.0

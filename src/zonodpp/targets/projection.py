@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Labels, MatrixLike, SeedLike
-from zonodpp.arguments import as_matrix
+from zonodpp.arguments import as_matrix, as_positive, spawn
+from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.kernel import read_kernel
-from zonodpp.linalg.reduction import add_jitter, principal_scores, projection_basis
+from zonodpp.linalg.reduction import principal_scores, projection_basis
 from zonodpp.streams.sources import source_of
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.labels import labels_of
@@ -146,7 +147,8 @@ class ProjectionDPP(VolumeSampling):
         if rank is not None:
             matrix = principal_scores(matrix, rank)
         if jitter is not None:
-            matrix = add_jitter(matrix, jitter, rng)
+            jitter, [generator] = as_positive(jitter, "jitter"), spawn(rng, purpose="jitter")
+            matrix = to_dense(matrix) + jitter * generator.standard_normal(matrix.shape)
         n, d = matrix.shape
         if d > n:
             raise ValueError(
@@ -188,8 +190,9 @@ class ProjectionDPP(VolumeSampling):
         >>> ProjectionDPP.from_kernel(v.T @ v).marginals()
         array([0.36, 0.64, 0.  ])
         """
-        found = read_kernel(K, "K", "for features use from_features(X) or ProjectionDPP(A)")
-        return cls._make(projection_basis(found.matrix), None, found.labels)
+        otherwise = "for features use from_features(X) or ProjectionDPP(A)"
+        matrix, _, labels = read_kernel(K, "K", otherwise)
+        return cls._make(projection_basis(matrix), None, labels)
 
     @classmethod
     def from_graph(

@@ -12,11 +12,10 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Labels
-from zonodpp.arguments import as_count, as_items
+from zonodpp.arguments import as_count, as_items, as_weights
 from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
-from zonodpp.linalg.gram import DenseGram
-from zonodpp.targets.conditioning import Condition, ImpossibleError, never_together
+from zonodpp.targets.conditioning import ImpossibleError, never_together
 from zonodpp.targets.graphs import Graph, GraphLike, check_graph, read_graph
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.target import Arrays, Header
@@ -65,21 +64,13 @@ class SpanningTrees(ProjectionDPP):
     def __init__(
         self, G: GraphLike, *, weight: str | None = None, names: Labels | None = None
     ) -> None:
-        self._set_graph(*read_graph(G, weight, names))
+        self._set(*read_graph(G, weight, names))
 
-    def _set_graph(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:
-        self.__dict__["graph"] = graph
-        self._set(graph.incidence(), weights, labels)
-
-    def _check_rank(self, given: str) -> None:
+    def _set(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:  # type: ignore[override]
         """Trust a connected graph to have full rank: its factor waits until it is asked for."""
-
-    @classmethod
-    def of_edges(cls, graph: Graph, weights: Floats | None, labels: Labels) -> Self:
-        """Make the target of a connected graph whose edges are given as arrays."""
-        target = cls.__new__(cls)
-        target._set_graph(graph, weights, labels)
-        return target
+        n = graph.tail.size
+        facts = {"A": graph.incidence(), "weights": as_weights(weights, n), "labels": labels}
+        self.__dict__.update(graph=graph, n=n, r=graph.nodes - 1, **facts)
 
     @property
     def has_quick_inclusion(self) -> bool:
@@ -89,17 +80,12 @@ class SpanningTrees(ProjectionDPP):
     @cached_property
     def coordinates(self) -> Coordinates:
         """A and the weights; weights that lie far apart are taken relative to the heaviest tree."""
-        return coordinates_of(self.A, self.weights, self.power, self.heaviest_tree())
-
-    @property
-    def whitening(self) -> DenseGram:
-        """The dense factor W of the Gram matrix, for graphs that are not too large for it."""
         if self.graph.nodes > LARGE_GRAPH:
             raise ValueError(
-                f"the graph has {self.graph.nodes} nodes, more than the {LARGE_GRAPH} that methods "
-                "with dense matrices take; use method='trees'"
+                f"the graph has {self.graph.nodes} nodes, more than the {LARGE_GRAPH} up to which "
+                "dense matrices are computed; draw with method='trees', which needs none"
             )
-        return super().whitening
+        return coordinates_of(self.A, self.weights, self.power, self.heaviest_tree())
 
     @cached_property
     def _network(self) -> Network | None:
@@ -164,18 +150,17 @@ class SpanningTrees(ProjectionDPP):
         ranks = minimum_spanning_tree(links).data.astype(np.int64)
         return np.asarray(np.sort(order[ranks - 1]))
 
-    def _given(self, condition: Condition) -> Self:
+    def _given(self, include: Integers, exclude: Integers) -> Self:
         """Contract the edges that must be in the tree, delete those that must not be."""
-        graph = _contracted(self.graph, condition)
+        graph = _contracted(self.graph, include, exclude)
         pieces = graph.components()
         if pieces > 1:
-            exclude = condition.exclude
             others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
             raise ImpossibleError(
                 f"without edge {self.labels[int(exclude[0])]}{others} the graph falls into "
                 f"{pieces} parts: it has no spanning tree left; exclude fewer edges"
             )
-        return self.of_edges(graph, self.weights, self.labels)
+        return self._make(graph, self.weights, self.labels)
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with labels and names, and arrays."""
@@ -195,7 +180,7 @@ class SpanningTrees(ProjectionDPP):
         as_count(facts["nodes"], "nodes", 2, ends.shape[1] + 1)
         graph = Graph(**facts, tail=frozen(ends[0], np.int64), head=frozen(ends[1], np.int64))
         check_graph(graph, weights, labels)  # and that edges lie between nodes
-        return cls.of_edges(graph, weights, labels)
+        return cls._make(graph, weights, labels)
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
@@ -238,13 +223,12 @@ class SpanningTrees(ProjectionDPP):
         return tree
 
 
-def _contracted(graph: Graph, condition: Condition) -> Graph:
+def _contracted(graph: Graph, include: Integers, exclude: Integers) -> Graph:
     """Return a graph whose spanning trees are those that meet the condition, edge by edge.
 
     Edges that must be in the tree are contracted and then hung up again as pendant edges; edges
     that must not be in it become loops.
     """
-    include, exclude = condition
     parts, part = connected_components(graph.links(include), directed=False)
     if parts != graph.nodes - include.size:
         raise never_together(include, "these edges close a cycle")

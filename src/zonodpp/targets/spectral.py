@@ -14,7 +14,7 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.dense import unit_blocks
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
-from zonodpp.targets.conditioning import NOISE, Condition, condition_kernel, never_together
+from zonodpp.targets.conditioning import NOISE, condition_kernel, never_together
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.symmetric import expit
 from zonodpp.targets.target import Arrays, Header, Objective, Target
@@ -119,7 +119,7 @@ class SpectralTarget(Target):
 
     def _draws(self, B: ItemsLike) -> Integers:
         """Return the numbers of the items of draws, and -1 behind them in rows with fewer items."""
-        return -np.sort(-self._naming.numbers(B, "B", filled=True), axis=-1)
+        return -np.sort(-self.items(B, "B", filled=True), axis=-1)
 
     def _log_probs(self, sets: Integers) -> Floats:
         sizes = (sets >= 0).sum(axis=1)
@@ -152,11 +152,13 @@ class SpectralTarget(Target):
         logs[unit_blocks(self.vectors[sets])[2] < NOISE * self.r] = -np.inf  # dependent items
         return logs
 
-    def _given(self, condition: Condition) -> Self:
-        if not self._sure and self._log_dets(condition.include[None])[0] == -np.inf:
-            raise never_together(condition.include, "their features are linearly dependent")
-        sure, phi = condition_kernel(self.sure, self.phi, condition)
-        return self._with(spectrum.of_features(phi).joined(sure))
+    def _given(self, include: Integers, exclude: Integers) -> Self:
+        if not self._sure and self._log_dets(include[None])[0] == -np.inf:
+            raise never_together(include, "their features are linearly dependent")
+        sure, phi = condition_kernel(self.sure, self.phi, include, exclude)
+        vectors, logs = spectrum.of_features(phi)
+        logs = np.append(np.full(sure.shape[1], np.inf), logs)
+        return self._with(Spectrum(np.column_stack([sure, vectors]), logs))
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return features of the kernel; eigenvectors of infinite eigenvalue are very long ones."""
@@ -177,24 +179,16 @@ class SpectralTarget(Target):
     @classmethod
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
-        return cls._make(_read_spectrum(arrays), header["labels"], header.get("k"))
-
-
-def _read_spectrum(arrays: Arrays) -> Spectrum:
-    """Return the spectrum that `SpectralTarget.stored` wrote, after checks of what a file may hold.
-
-    Draws end because eigenvectors are orthonormal; those of infinite eigenvalue come first.
-    """
-    vectors, logs = arrays["vectors"], arrays["logs"]
-    n, r = vectors.shape
-    if not vectors.dtype == logs.dtype == np.float64 or r > n or logs.shape != (r,):
-        raise ValueError(f"eigenvectors are {vectors.dtype} {vectors.shape}")
-    if not np.isfinite(logs[np.isposinf(logs).sum() :]).all():
-        raise ValueError("the eigenvalues are not those of a kernel")
-    error = np.abs(vectors.T @ vectors - np.eye(r)).max()
-    if not error < ORTHONORMAL:
-        raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
-    return Spectrum(vectors, logs)
+        vectors, logs = arrays["vectors"], arrays["logs"]
+        n, r = vectors.shape
+        if not vectors.dtype == logs.dtype == np.float64 or r > n or logs.shape != (r,):
+            raise ValueError(f"eigenvectors are {vectors.dtype} {vectors.shape}")
+        if not np.isfinite(logs[np.isposinf(logs).sum() :]).all():  # infinite ones come first
+            raise ValueError("the eigenvalues are not those of a kernel")
+        error = np.abs(vectors.T @ vectors - np.eye(r)).max()
+        if not error < ORTHONORMAL:  # without that, draws might not end
+            raise ValueError(f"the eigenvectors are not orthonormal (off by {error:.1g})")
+        return cls._make(Spectrum(vectors, logs), header["labels"], header.get("k"))
 
 
 def _log_diagonal(R: Floats) -> Floats:

@@ -11,17 +11,10 @@ import numpy as np
 from zonodpp._types import Floats, Integers, ItemsLike, Labels
 from zonodpp.arguments import as_count
 from zonodpp.linalg.dense import log_dets
-from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle
-from zonodpp.linalg.qr import numerical_rank
-from zonodpp.streams.passes import (
-    Propose,
-    RowMoments,
-    TakeMoments,
-    TakeTriangle,
-    View,
-    merge_moments,
-    merge_triangles,
-)
+from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle, numerical_rank
+from zonodpp.linalg.reduction import need_directions
+from zonodpp.streams import passes
+from zonodpp.streams.passes import Propose, RowMoments, View
 from zonodpp.streams.sources import RowSource
 from zonodpp.targets.projection import ProjectionDPP
 
@@ -86,18 +79,8 @@ class StreamedDPP(ProjectionDPP):
         gram = from_gram(moments.scatter)
         if gram is None:
             view, gram = _whiten_accurately(source, view, d)
-        self.__dict__.update(
-            source=source,
-            n=n,
-            r=len(gram.W),
-            power=2.0,
-            labels=None,
-            weights=None,
-            _ids=ids,
-            _view=view,
-            _gram=gram,
-            _check=moments.check,
-        )
+        facts = {"_ids": ids, "_view": view, "_gram": gram, "_check": moments.check}
+        self.__dict__.update(source=source, n=n, r=len(gram.W), **facts)
 
     def __repr__(self) -> str:
         return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._check)})"
@@ -206,7 +189,7 @@ class StreamedDPP(ProjectionDPP):
 
 def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
     """Pass over the rows for their moments."""
-    moments = source.fold(TakeMoments(view, centred), merge_moments, "reading rows")
+    moments = source.fold(passes.TakeMoments(view, centred), passes.merge_moments, "reading rows")
     if moments is None or not moments.rows:
         raise ValueError("the source has no rows")
     return moments
@@ -214,7 +197,8 @@ def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
 
 def take_triangle(source: RowSource, view: View) -> Floats:
     """Pass over the rows for R of their QR factorisation."""
-    found = source.fold(TakeTriangle(view), merge_triangles, "reading rows for more digits")
+    task, work = passes.TakeTriangle(view), "reading rows for more digits"
+    found = source.fold(task, passes.merge_triangles, work)
     assert found is not None
     return found
 
@@ -223,18 +207,10 @@ def principal_view(source: RowSource, rank: int) -> View:
     """Pass over the rows for the view along their leading principal directions."""
     rank = as_count(rank, "rank", 1)
     moments = take_moments(source, View(weighted=False), centred=True)
-    most = min(moments.rows - 1, moments.mean.size)
-    if rank > most:
-        raise ValueError(
-            f"rank={rank} principal directions asked for, but {moments.rows} centred "
-            f"items with {moments.mean.size} features have at most {most}"
-        )
+    n, d = moments.rows, moments.mean.size
+    need_directions(rank, n, d, min(n - 1, d))
     directions, spread = directions_of_moments(source, moments, rank, weighted=False)
-    if len(spread) < rank:
-        raise ValueError(
-            f"rank={rank} principal directions asked for, but the rows have numerical rank "
-            f"{len(spread)} once centred; pass rank={len(spread)} or less"
-        )
+    need_directions(rank, n, d, len(spread))
     return View(moments.mean, directions)
 
 
@@ -283,18 +259,14 @@ def _whiten_accurately(source: RowSource, view: View, d: int) -> tuple[View, Den
 def _need_same(before: Floats, now: Floats) -> None:
     """Raise an error if the source has other rows than in the first pass."""
     if len(before) != len(now):
-        raise ValueError(
-            f"the source had {len(before)} batches in its first pass and {len(now)} in this one; "
-            "it must yield the same rows each time"
-        )
-    for k, ((old, old_sum), (new, new_sum)) in enumerate(zip(before, now, strict=True)):
-        if old != new:
-            raise ValueError(
-                f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one; the "
-                "source must yield the same rows each time"
-            )
-        if abs(old_sum - new_sum) > SAME * max(abs(old_sum), 1e-300):
-            raise ValueError(
-                f"the rows of batch {k} add up to another sum than in the first pass; the source "
-                "must yield the same rows each time"
-            )
+        change = f"the source had {len(before)} batches in its first pass and {len(now)} now"
+    else:
+        apart = np.abs(before - now) > np.array([0.0, SAME]) * np.abs(before)  # counts, sums
+        if not apart.any():
+            return
+        k = int(np.argmax(apart.any(axis=1)))
+        change = f"the rows of batch {k} add up to another sum than in the first pass"
+        if apart[k, 0]:
+            (old, _), (new, _) = before[k], now[k]
+            change = f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one"
+    raise ValueError(f"{change}; the source must yield the same rows each time")

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._threads import one_thread
-from zonodpp.targets.conditioning import Condition
-from zonodpp.targets.labels import LabelledItems
+from zonodpp.targets.labels import LabelledItems, include_and_exclude
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -328,8 +327,8 @@ class Target(LabelledItems):
         array([1.   , 0.429, 0.   ])
         """
         with one_thread(self.r**2 * self.n):
-            return self._given(Condition.of(include, exclude, self._naming))
+            return self._given(*include_and_exclude(self, include, exclude))
 
-    def _given(self, condition: Condition) -> Self:
-        """Return the law given a condition that has been checked."""
+    def _given(self, include: Integers, exclude: Integers) -> Self:
+        """Return the law given items, which have been checked, that are in and that are not."""
         raise NotImplementedError
