@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from zonodpp._types import Floats, ItemsLike, Subsets
+from zonodpp._types import Floats, ItemsLike
 from zonodpp.diagnostics import from_arviz
 from zonodpp.samples.draws import Draws
-from zonodpp.targets.target import Target
 
 
 class Chains(Draws):
-    """Draws with the method that made them, counts of each chain, and tracked sets; see `Samples`.
+    """Draws as those of chains: acceptance, tracked sets, errors of estimates; see `Samples`.
 
     Examples
     --------
@@ -24,21 +19,6 @@ class Chains(Draws):
     >>> samples.trace([1]).shape
     (2, 10)
     """
-
-    def __init__(
-        self,
-        subsets: Subsets,
-        target: Target,
-        method: str,
-        *,
-        tracked: Floats | None = None,
-        stats: Mapping[str, NDArray[Any]] | None = None,
-        whole: bool = True,
-    ) -> None:
-        super().__init__(subsets, target, whole)
-        self.method = method
-        self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
-        self.stats = dict(stats or {})
 
     @property
     def acceptance(self) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
@@ -33,10 +33,19 @@ class Draws:
     True
     """
 
-    def __init__(self, subsets: Subsets, target: Target, whole: bool = True) -> None:
-        self.subsets = subsets
-        self.target = target
-        self.whole = whole
+    def __init__(
+        self,
+        subsets: Subsets,
+        target: Target,
+        method: str,
+        *,
+        tracked: Floats | None = None,
+        stats: Mapping[str, NDArray[Any]] | None = None,
+        whole: bool = True,
+    ) -> None:
+        self.subsets, self.target, self.method, self.whole = subsets, target, method, whole
+        self.tracked = np.zeros((*subsets.shape[:2], 0)) if tracked is None else tracked
+        self.stats = dict(stats or {})
 
     def __len__(self) -> int:
         return len(self.subsets) * len(self.subsets[0])

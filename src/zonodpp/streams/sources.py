@@ -43,17 +43,16 @@ Task = Callable[[int, Batch], Result]
 Merge = Callable[[Result, Result], Result]
 
 
+@dataclass(frozen=True)
 class RowSource:
-    """Rows that come in batches, read one after another in this process."""
+    """Rows that come in batches, each read by a function of its own, one after another."""
 
-    @property
-    def size(self) -> int | None:
-        """The number of batches, if it is known."""
-        return None
+    readers: tuple[Callable[[], Batch], ...]
 
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
         """Yield the batches with their numbers, all of them or those wanted, in order."""
-        raise NotImplementedError
+        for number in range(len(self.readers)) if wanted is None else wanted.tolist():
+            yield number, self.readers[number]()
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
@@ -61,8 +60,8 @@ class RowSource:
         show = importlib.import_module("tqdm.auto").tqdm  # takes long to import, so it waits
         with show(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
             for number, batch in self.batches():
-                if number == 0 and self.size is not None:
-                    bar.total = self.size * len(batch.rows)  # about: the last may have fewer rows
+                if number == 0 and self.readers:
+                    bar.total = len(self.readers) * len(batch.rows)  # about: the last may be small
                 level, result = 0, _on_one_thread(task, number, batch)
                 while merged and merged[-1][0] == level:
                     result = merge(merged.pop()[1], result)
@@ -101,25 +100,11 @@ def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
 
 
 @dataclass(frozen=True)
-class StoredRows(RowSource):
-    """Batches that are read by number, each by a function of its own."""
-
-    readers: tuple[Callable[[], Batch], ...]
-
-    @property
-    def size(self) -> int:
-        """The number of batches."""
-        return len(self.readers)
-
-    def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
-        """Read the batches in order."""
-        for number in range(len(self.readers)) if wanted is None else wanted.tolist():
-            yield number, self.readers[number]()
-
-
-@dataclass(frozen=True)
 class IteratedRows(RowSource):
-    """Batches of a function that returns a fresh iterator, of rows or of (rows, weights) pairs."""
+    """Batches of a function that returns a fresh iterator, of rows or of (rows, weights) pairs.
+
+    There are no readers of single batches.
+    """
 
     function: Callable[[], Iterable[MatrixLike]]
 
@@ -136,7 +121,7 @@ class IteratedRows(RowSource):
 
 
 @dataclass(frozen=True)
-class DaskRows(StoredRows):
+class DaskRows(RowSource):
     """Batches that are Dask tasks; a pass runs on the workers, and only results travel."""
 
     tasks: tuple[Any, ...]  # delayed Batch, which the readers compute
@@ -194,7 +179,7 @@ def array_rows(X: NDArray[np.generic], weights: ArrayLike | None) -> RowSource:
         else:
             offset = X.offset + start * d * X.itemsize  # type: ignore[attr-defined]
             readers.append(partial(_map_rows, os.fspath(path), X.dtype, offset, rows.shape, here))
-    return StoredRows(tuple(readers))
+    return RowSource(tuple(readers))
 
 
 def _of_table(table: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
@@ -212,7 +197,7 @@ def _row_group(fragment: Any, columns: tuple[str, ...], weights: str | None) -> 
 def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Parquet dataset, one batch for each row group."""
     groups = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
-    return StoredRows(tuple(partial(_row_group, group, columns, weights) for group in groups))
+    return RowSource(tuple(partial(_row_group, group, columns, weights) for group in groups))
 
 
 def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
@@ -274,4 +259,4 @@ def source_of(
         raise TypeError(
             "weights of a function's rows come with them: let it yield (rows, weights) pairs"
         )
-    return IteratedRows(X), None
+    return IteratedRows((), X), None
