@@ -235,18 +235,15 @@ def _run(
 
 
 def _generators(
-    target: Target,
-    rng: SeedLike,
-    count: int,
-    executor: Executor | None,
-    checkpoint: str | os.PathLike[str] | None,
+    target: Target, rng: SeedLike, count: int, *others: object
 ) -> tuple[list[np.random.Generator], list[np.random.Generator]]:
     """Return a generator for each chain, and the list that takes them when the call is over.
 
     Calls without a seed go on with the generator that an earlier one has left for this target. A
-    call takes it out while it runs, so that no two calls share one; a forked process has none.
+    call takes it out while it runs, so that no two calls share one; a forked process has none. The
+    ``others`` are an executor and a checkpoint: a call with one of them has generators of its own.
     """
-    if rng is not None or count > 1 or executor is not None or checkpoint is not None:
+    if count > 1 or any(given is not None for given in (rng, *others)):
         return spawn(rng, count), []
     idle: list[np.random.Generator] = remember(target, ("generators", os.getpid()), list)
     return [idle.pop()] if idle else spawn(rng), idle

@@ -61,9 +61,8 @@ class View:
             weights = None
             if batch.weights is not None and self.weighted:
                 weights = np.asarray(batch.weights[start : start + step], dtype=np.float64)
-                wrong = np.where(weights >= 0, 0.0, np.nan)
                 problem = "a weight that is negative or not finite"
-                total += _sum(weights + wrong, number, start, problem)
+                total += _sum(np.where(weights >= 0, weights, np.nan), number, start, problem)
             yield Block(*self.seen(rows, weights), total)
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
