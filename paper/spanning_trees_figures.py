@@ -47,7 +47,7 @@ def figures(data: dict[str, Any]) -> dict[str, Any]:
 
 def _look(name: str) -> Look:
     shade, style = LOOKS.get(name, (0.7, "-"))
-    return Look(shades(shade), style)
+    return shades(shade), style
 
 
 def _draw_comparison(graph: dict[str, Any]) -> Any:
@@ -107,7 +107,7 @@ def _curves_in_time(graph: dict[str, Any], samplers: dict[str, Any]) -> dict[str
 
 def _draw_worth(ax: Any, graph: dict[str, Any]) -> None:
     worth = {name: usual_efficiency(graph, name) for name in graph["samplers"]}
-    colours = [_look(name).colour for name in worth]
+    colours = [_look(name)[0] for name in worth]
     ax.barh(list(worth), list(worth.values()), color=colours, edgecolor=INK, lw=0.8, height=0.6)
     ax.invert_yaxis()
     ax.set(xscale="log", xlabel="Effective draws per step")

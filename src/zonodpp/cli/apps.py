@@ -103,8 +103,8 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
     if rank < d:
         other = "rows" if by_columns else "columns"
         span = f"{table.source}: the {n} generators span {rank} of {d} dimensions"
-        advice = f"leave out {other} that depend on others, or, to have {other} as generators"
-        raise ValueError(f"{span}, so the volume is zero; {advice}, pass --items {other}")
+        advice = f"leave out {other} that depend on others, or pass --items {other} if these"
+        raise ValueError(f"{span}, so the volume is zero; {advice} are the generators")
     choices = options.pick("draws", "rel_error")
     found = Zonotope(A).volume(options.method, rng=options.seed, **choices)
     # A volume may be beyond what floating-point numbers hold: see log_volume.

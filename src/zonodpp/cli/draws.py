@@ -34,7 +34,7 @@ _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _Sets = Sequence[list[int]]
 
 
-def draw_subsets(options: SampleOptions) -> Result | None:
+def draw_subsets(options: SampleOptions) -> Result:
     """Run ``zonodpp sample``."""
     if options.jitter is not None and options.checkpoint is not None and options.seed is None:
         raise click.UsageError("--jitter with --checkpoint needs --seed N, the same in each run")
@@ -117,8 +117,7 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
 def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:
     """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
     if weights is not None:
-        quality = np.sqrt(np.asarray(as_weights(weights, X.shape[0])))
-        X = quality[:, None] * X if isinstance(X, np.ndarray) else sp.diags_array(quality) @ X
+        X = sp.diags_array(np.sqrt(np.asarray(as_weights(weights, X.shape[0])))) @ X
     if options.size is not None:
         return KDPP(X, options.size) if options.kernel else KDPP.from_features(X, options.size)
     target = DPP(L=X) if options.kernel else DPP.from_features(X)
@@ -145,10 +144,13 @@ def condition(target: Target, options: Restriction) -> Target:
 
 
 def run_sample(options: RunOptions, target: Target, track: _Sets = ()) -> Samples:
-    """Call `zonodpp.sample` with the options of a command."""
+    """Call `zonodpp.sample` with the options of a command; end it here if there are no draws."""
     names = ("draws", "method", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
     run = options.pick(*names) | _method_options(options)
-    return sample(target, rng=options.seed, track=track or None, **run)
+    samples = sample(target, rng=options.seed, track=track or None, **run)
+    if not len(samples):  # Ctrl-C or --seconds in the burn-in; a warning has said so
+        raise click.exceptions.Exit
+    return samples
 
 
 def _method_options(options: RunOptions) -> dict[str, object]:
@@ -173,10 +175,8 @@ def _method_options(options: RunOptions) -> dict[str, object]:
     return found
 
 
-def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result | None:
-    """Return draws in all the forms that a result can take; None if there are none."""
-    if not len(samples):  # Ctrl-C or --seconds in the burn-in; a warning has said so
-        return None
+def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result:
+    """Return draws in all the forms that a result can take."""
     return Result(
         lambda: _text_of_draws(samples, seed, sets),
         lambda: _data_of_draws(samples, seed, sets),

@@ -24,14 +24,12 @@ _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges",
 _SEPARATORS = re.compile(r"[,;\s]+")
 
 
-def draw_spanning_trees(options: TreesOptions) -> Result | None:
+def draw_spanning_trees(options: TreesOptions) -> Result:
     """Run ``zonodpp trees``."""
     if options.draws is None and options.seconds is None:
         options.draws = 1
     samples = run_sample(options, condition(_read_graph(options), options))
     found = describe(samples, options.seed)
-    if found is None:
-        return None
     writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
     text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
     return Result(text, found.data, rows, {**found.files, **writers})

@@ -213,13 +213,13 @@ def draw_errors(ax: Axes, curves: _Errors, *, bands: bool = True) -> None:
     With ``bands`` the range from the first to the last decile is filled.
     """
     lowest = np.inf
-    for name, (x, errors, look) in curves.items():
+    for name, (x, errors, (colour, style)) in curves.items():
         median, lower, upper = deciles(errors)
         if bands:
-            ax.fill_between(x, lower, upper, color=look.colour, alpha=0.18, linewidth=0)
+            ax.fill_between(x, lower, upper, color=colour, alpha=0.18, linewidth=0)
             for edge in (lower, upper):
-                ax.plot(x, edge, color=look.colour, linewidth=0.6, linestyle=look.style)
-        ax.plot(x, median, color=look.colour, linewidth=2, linestyle=look.style, label=name)
+                ax.plot(x, edge, color=colour, linewidth=0.6, linestyle=style)
+        ax.plot(x, median, color=colour, linewidth=2, linestyle=style, label=name)
         lowest = min(lowest, float(np.min(median, initial=1.0, where=median > _ROUNDING)))
     ax.set(xscale="log", yscale="log")
     # An estimate that is right by chance leaves the frame below.
@@ -235,9 +235,9 @@ def draw_psrf(ax: Axes, curves: Mapping[str, tuple[ArrayLike, ArrayLike, Floats,
     ax.axhline(1.0, color="0.6", linewidth=1, zorder=1)
     ax.axhline(1.1, color="0.6", linewidth=1, linestyle=(0, (1, 2)), zorder=1)
     highest = 1.2
-    for name, (steps, point, upper, look) in curves.items():
-        ax.plot(steps, point, color=look.colour, linestyle=look.style, linewidth=2, label=name)
-        ax.plot(steps, upper, color=look.colour, linestyle=look.style, linewidth=0.8)
+    for name, (steps, point, upper, (colour, style)) in curves.items():
+        ax.plot(steps, point, color=colour, linestyle=style, linewidth=2, label=name)
+        ax.plot(steps, upper, color=colour, linestyle=style, linewidth=0.8)
         highest = float(np.max(upper, initial=highest, where=np.isfinite(upper)))
     ax.set(ylabel="Potential scale reduction factor", ylim=(0.99, None))
     if highest > _LARGE:  # 1 and 1.1 stand apart, and large factors as on a logarithmic axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,16 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.typing import LineStyleType
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
+Look: TypeAlias = "tuple[ArrayLike, LineStyleType]"  # the colour and the line style of a curve
 INK = "0.15"
 POINTS = 400  # of a curve: more could not be told apart
 _DASHES: list[LineStyleType] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
-
-
-class Look(NamedTuple):
-    """Colour and line style of a curve."""
-
-    colour: ArrayLike
-    style: LineStyleType
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float], projection: str | None = None) -> Axes:
@@ -70,7 +64,7 @@ def colours(count: int) -> list[Floats]:
 
 def looks(count: int) -> list[Look]:
     """Return so many colours with line styles, which begin again when they run out."""
-    return [Look(*pair) for pair in zip(colours(count), cycle(_DASHES), strict=False)]
+    return list(zip(colours(count), cycle(_DASHES), strict=False))
 
 
 def name_of(S: ItemsLike | None, tracked: int | None = None) -> str:
