@@ -19,7 +19,16 @@ _FAILED = 2
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
+class _InOrder(click.Group):
+    """Commands in the order of their declaration; click would sort them by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(self.commands)
+
+
 @click.group(
+    cls=_InOrder,
     commands=COMMANDS,
     params=[DEBUG],
     invoke_without_command=True,
