@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
-from zonodpp.apps import Shortlist, near_duplicates, shortlist
+from zonodpp.apps import Shortlist, near_duplicates, shortlist, shortlist_search
 from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
 
 
@@ -103,18 +103,24 @@ def test_exchanges_reach_the_best_list_of_few_items():
     assert np.mean(found) < 1.1
 
 
-def test_energies_are_kept_up_to_date():
+def test_energies_are_kept_up_to_date(monkeypatch):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(200, 6))
     relevance = np.sort(rng.uniform(size=200))[::-1]
-    scale = 1 / np.linalg.norm(rows, axis=1)
-    pool = Candidates(relevance, rows, scale, 1.0, -1.0)
-    start = most_relevant(pool.energy, 200, 8, 0, None)
-    exact = diversify(pool.energy, relevance, start, 0, 2.0, None)
-    table = pool.energy(slice(0, 200))
-    again = diversify(table.__getitem__, relevance, (np.arange(8), table[:8]), 0, 2.0, None)
-    assert_array_equal(exact, again)
+    pool = Candidates.of(rows, relevance, 6, None)
+    assert_array_equal(most_relevant(pool, 8, 0, None), np.arange(8))
+    exact = diversify(pool, np.arange(8), 0, 2.0, None)
+    monkeypatch.setattr(shortlist_search, "_TABLE", 200)  # all energies computed beforehand
+    assert_array_equal(exact, diversify(pool, np.arange(8), 0, 2.0, None))
     assert relevance[:8].sum() - relevance[exact].sum() <= 2.0 + 1e-6
+
+
+def test_given_arrays_stay_as_they_are(items):
+    relevance, features = items
+    before = features.copy()
+    shortlist(relevance, features, 60)
+    near_duplicates(relevance, features, 5)
+    assert_array_equal(features, before)
 
 
 def test_near_duplicates_are_never_picked_together(items):

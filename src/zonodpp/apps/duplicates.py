@@ -105,11 +105,10 @@ def near_duplicates(
     """
     rows = as_rows(features)
     n = rows.shape[0]
-    items = Candidates.of(rows, np.zeros(n), k, threshold)
+    items = Candidates.of(rows.copy(), np.zeros(n), k, threshold)
     blocks = []
     for start in range(0, n, _ROWS):
-        near = 1.0 - items.similarity(slice(start, min(start + _ROWS, n))) <= items.least_distance
-        first, second = np.nonzero(near)
+        first, second = np.nonzero(items.near(slice(start, min(start + _ROWS, n))))
         blocks.append(np.column_stack([first + start, second])[second > first + start])
     pairs = np.concatenate(blocks)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._types import Integers, SeedLike
-from zonodpp.apps.shortlist_search import Candidates
+from zonodpp.apps.shortlist_search import Candidates, most_relevant
 from zonodpp.arguments import as_count
-from zonodpp.linalg.dense import to_dense, unit_rows
+from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.kdpp import KDPP
 
@@ -28,30 +28,18 @@ def draw(
     is left out.
     """
     n_draws = as_count(n_draws, "n_draws", 1)
-    kept = _first_of_near_duplicates(items, fixed)
+    kept = most_relevant(items, len(items.relevance), fixed, None)
     target = _target_of_level(items.take(kept), k, fixed, level)
     subset = sample(target, n_draws, rng=rng, progress=False).best()
     return kept[subset], min(0.0, float(target.log_prob(subset)))
-
-
-def _first_of_near_duplicates(items: Candidates, fixed: int) -> Integers:
-    """Return the items that are no near-duplicates of earlier ones; the fixed ones all stay."""
-    blocked = np.zeros(len(items.relevance), dtype=bool)
-    for item in range(len(blocked)):
-        if item < fixed or not blocked[item]:
-            later = 1.0 - items.similarity(slice(item, item + 1))[0] <= items.least_distance
-            later[: max(item + 1, fixed)] = False
-            blocked |= later
-    return np.flatnonzero(~blocked).astype(np.int64)
 
 
 def _target_of_level(items: Candidates, k: int, fixed: int, level: float) -> KDPP:
     """Find the strength of relevance at which a draw is expected to reach the level."""
     size = float(np.ptp(items.relevance)) or 1.0
     logs = (items.relevance - items.relevance.max()) / size
-    by_distance = items.scale is None
-    every = slice(0, len(logs))
-    base = items.similarity(every) if by_distance else to_dense(unit_rows(items.rows))
+    by_distance = items.spread is not None
+    base = items.similarity(items.rows) if by_distance else to_dense(items.rows)
     strength, low, high = 0.0, 0.0, np.inf
     for _ in range(_STEPS):
         factors = np.exp(np.maximum(strength * logs, _SMALLEST))[:, None]

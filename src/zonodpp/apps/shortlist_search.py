@@ -13,8 +13,8 @@ NumPy is all that is needed: rows of the similarity matrix are computed when an 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple, Self, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,11 +22,8 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Booleans, Floats, Integers, Matrix
 from zonodpp.arguments import as_scores, check_finite
 
-Energies: TypeAlias = Callable[[slice], Floats]
-
 _ALIKE = 1e-6  # the distance that all closer pairs count with, so that energies stay finite
 _DUPLICATES = 1e-7  # the distance that near-duplicates count with: no gain makes up for it
-_BLOCKED = 1e8  # an energy between those of the two distances
 _CHOSEN = 1e100  # energy of items that are in the list already: they cannot come in
 _EXCHANGES = 1000  # ends the search should rounding errors make it go round in circles
 _TABLE = 64  # candidates whose energies are computed all at once
@@ -38,72 +35,73 @@ _ROUNDING = 1e-9  # losses of relevance below this share of its range
 class Candidates(NamedTuple):
     """Items that may be picked: those that must be picked, then the most relevant first.
 
-    ``scale`` brings rows to length one, for cosines; without it similarity is
-    ``exp(-distance / spread)``. Items closer than ``least_distance`` are never picked together.
+    Similarity is ``exp(-distance / spread)`` or, without a spread, the cosine of rows of length
+    one. Items closer than ``least_distance`` are never picked together.
     """
 
     relevance: Floats
     rows: Matrix
-    scale: Floats | None
-    spread: float
+    spread: float | None
     least_distance: float
 
     @classmethod
     def of(cls, rows: Matrix, relevance: Floats, k: int, duplicates: float | None) -> Self:
-        """Choose the similarity: the cosine, or for fewer than k columns that of distances."""
+        """Choose the similarity: the cosine, or for fewer than k columns that of distances.
+
+        Rows are brought to length one where they are: pass a copy.
+        """
         if duplicates is not None and not 0.0 < duplicates <= 1.0:
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
         near = -1.0 if duplicates is None else 1.0 - duplicates
-        if rows.shape[1] < k and isinstance(rows, np.ndarray):
-            check_finite(rows, "features")
-            spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
-            return cls(relevance, rows, None, spread, near)
-        if isinstance(rows, np.ndarray):
-            squares = np.einsum("ij,ij->i", rows, rows)
-        else:
-            squares = rows.multiply(rows).sum(axis=1)
-        if not (squares.min() > 0.0 and squares.max() < np.inf):  # zero, or beyond floating point
-            check_finite(rows, "features")
-            rows = importlib.import_module("zonodpp.linalg.dense").unit_rows(rows)
-            squares = np.ones(len(relevance))
-        return cls(relevance, rows, 1.0 / np.sqrt(squares), 1.0, near)
+        if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
+            return cls(relevance, _unit_rows(rows), None, near)
+        check_finite(rows, "features")
+        spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
+        return cls(relevance, rows, spread, near)
 
     def take(self, some: Integers) -> Self:
         """Return some of the items."""
-        scale = None if self.scale is None else self.scale[some]
-        return self._replace(relevance=self.relevance[some], rows=self.rows[some], scale=scale)
+        return self._replace(relevance=self.relevance[some], rows=self.rows[some])
 
-    def similarity(self, some: slice) -> Floats:
-        """Return how alike some items (rows) and all items (columns) are."""
-        rows = self.rows[some]
-        if self.scale is None:
-            distances = np.linalg.norm(rows[:, None] - self.rows, axis=2)
+    def similarity(self, rows: Matrix, others: Matrix | None = None) -> Floats:
+        """Return how alike the given rows and others (columns) are, by default all items."""
+        others = self.rows if others is None else others
+        if self.spread is not None:
+            distances = np.linalg.norm(rows[:, None] - others, axis=2)
             return np.asarray(np.exp(distances / -self.spread))
-        cosines = rows @ self.rows.T
-        cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()
-        cosines *= self.scale
-        cosines *= self.scale[some, None]
-        return cosines
+        cosines = rows @ others.T
+        return cosines if isinstance(cosines, np.ndarray) else np.asarray(cosines.toarray())
 
-    def energy(self, some: slice) -> Floats:
-        """Return the energies of some items with all items; with itself it is zero."""
-        step = max(1, _PRODUCT // self.rows[:1].size // len(self.relevance))
-        starts = range(some.start, some.stop, step)
-        blocks = [self.similarity(slice(i, min(i + step, some.stop))) for i in starts]
+    def near(self, some: slice, stop: int | None = None) -> Booleans:
+        """Tell which items (columns; all or the first) are near-duplicates of some (rows)."""
+        found = 1.0 - self.similarity(self.rows[some], self.rows[:stop]) <= self.least_distance
+        found.flat[some.start :: found.shape[1] + 1] = False
+        return np.asarray(found)
+
+    def energy(self, rows: Matrix) -> Floats:
+        """Return the energies of the given rows with all items."""
+        step = max(1, _PRODUCT // rows[:1].size // len(self.relevance))
+        blocks = [self.similarity(rows[i : i + step]) for i in range(0, rows.shape[0], step)]
         alike = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         distance = np.subtract(1.0, alike, dtype=np.float64)
         near = distance <= self.least_distance
         np.maximum(distance, _ALIKE, out=distance)
         np.putmask(distance, near, _DUPLICATES)
         distance *= np.sqrt(np.sqrt(distance))
-        energy = np.reciprocal(distance, out=distance)
-        energy.flat[some.start :: energy.shape[1] + 1] = 0.0
-        return energy
+        return np.reciprocal(distance, out=distance)
 
-    def energies(self) -> Energies:
-        """Return a function that gives the energies of some items with all items."""
-        n = len(self.relevance)
-        return self.energy(slice(0, n)).__getitem__ if n <= _TABLE else self.energy
+
+def _unit_rows(rows: Matrix) -> Matrix:
+    """Bring rows to length one, in place and without SciPy if dense and of usual size."""
+    if isinstance(rows, np.ndarray):
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if squares.min() > 0.0 and squares.max() < np.inf:
+            rows /= np.sqrt(squares)[:, None]
+            return rows
+    check_finite(rows, "features")
+    dense = importlib.import_module("zonodpp.linalg.dense")
+    unit: Matrix = dense.unit_rows(rows)
+    return unit
 
 
 class Limits(NamedTuple):
@@ -182,45 +180,37 @@ class Limits(NamedTuple):
         return np.asarray(affordable & (same | (may_leave[:, None] & may_come)))
 
 
-def most_relevant(
-    energies: Energies, n: int, k: int, fixed: int, limits: Limits | None
-) -> tuple[Integers, Floats]:
+def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) -> Integers:
     """Return the list that relevance alone gives, without near-duplicates and within the limits.
 
-    The first ``fixed`` items are in it. It has fewer than k items where no more can be picked. The
-    second array holds the energies of each item of the list with all n items.
+    The first ``fixed`` items are in it. It has fewer than k items where no more can be picked.
     """
-    if limits is None:
-        first = energies(slice(0, k))
-        if fixed == k or first[:, :k].max() <= _BLOCKED:
-            return np.arange(k), first
+    n = len(items.relevance)
+    if limits is None and k < n and (fixed == k or not items.near(slice(0, k), k).any()):
+        return np.arange(k)
     chosen: list[int] = []
-    found: list[Floats] = []
     blocked = np.zeros(n, dtype=bool)  # near-duplicates of chosen items
-    for scarce in (True, False):  # groups that need items come first
+    for scarce in (True, False):  # fixed items, and groups that need items, come first
         for item in range(n):
             if len(chosen) == k:
                 break
             free = not scarce if limits is None else limits.admits(chosen, item, scarce)
-            if item in chosen or (item >= fixed and (blocked[item] or not free)):
-                continue
-            chosen.append(item)
-            found.append(energies(slice(item, item + 1))[0])
-            blocked |= found[-1] > _BLOCKED
-    return np.array(chosen, dtype=np.int64), np.array(found)
+            if scarce if item < fixed else free and not blocked[item]:
+                chosen.append(item)
+                blocked |= items.near(slice(item, item + 1))[0]
+                blocked[item] = True
+    return np.array(chosen, dtype=np.int64)
 
 
 def diversify(
-    energies: Energies,
-    relevance: Floats,
-    start: tuple[Integers, Floats],
-    fixed: int,
-    allowance: float,
-    limits: Limits | None,
+    items: Candidates, chosen: Integers, fixed: int, allowance: float, limits: Limits | None
 ) -> Integers:
     """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance."""
-    chosen, repulsion = start[0], start[1].copy()  # energies of chosen items (rows) with all items
+    rows, relevance = items.rows, items.relevance
     n = len(relevance)
+    table = items.energy(rows) if n <= _TABLE else None
+    repulsion = items.energy(rows[chosen]) if table is None else table[chosen]  # with all items
+    repulsion[np.arange(len(chosen)), chosen] = 0.0
     levels = relevance[chosen]
     tiny = _ROUNDING * float(relevance.max() - relevance.min()) or 1.0
     total = repulsion.sum(axis=0)  # of each item with all chosen ones
@@ -248,7 +238,8 @@ def diversify(
         if gain[slot, item] <= 0.0:
             break
         allowance -= loss[slot, item]
-        change = energies(slice(item, item + 1))[0] - repulsion[slot]
+        found = items.energy(rows[item : item + 1])[0] if table is None else table[item]
+        change = found - repulsion[slot]
         entering = total[item] - repulsion[slot, item] - least
         total[chosen[slot]] = own[slot] + least
         total += change
@@ -256,6 +247,7 @@ def diversify(
         own += change[chosen]
         own[slot] = entering
         repulsion[slot] += change
+        repulsion[slot, item] = 0.0
         chosen[slot] = item
         np.subtract(relevance[item], relevance, out=loss[slot])
         np.maximum(loss[slot], tiny, out=price[slot])

@@ -63,7 +63,7 @@ class Shortlist:
     @cached_property
     def similarity(self) -> Floats:
         """How alike the items are, (k, k)."""
-        return self._items.similarity(slice(0, len(self)))
+        return self._items.similarity(self._items.rows)
 
     @property
     def diversity(self) -> float:
@@ -212,9 +212,7 @@ def shortlist(
         size = _pool(ordered, mean, k, fixed, share)
     for count in sorted({size, len(order)}):  # all items, where near-duplicates leave too few
         items = Candidates.of(rows[order[:count]], ordered[:count], k, duplicates)
-        energies = items.energies()
-        start = most_relevant(energies, count, k, fixed, limits)
-        chosen = start[0]
+        chosen = most_relevant(items, k, fixed, limits)
         if len(chosen) == k:
             break
     if limits is not None and not limits.kept(chosen):
@@ -223,14 +221,15 @@ def shortlist(
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
     if answer == "best":
-        chosen = diversify(energies, items.relevance, start, fixed, share * lift, limits)
+        chosen = diversify(items, chosen, fixed, share * lift, limits)
     else:
         draws = importlib.import_module("zonodpp.apps.shortlist_draws")  # compiles; `best` does not
         level = top - share * lift
         chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
 
     chosen.sort()
-    chosen = chosen[np.argsort(-items.relevance[chosen], kind="stable")]
+    if fixed:  # all others come in the order of relevance
+        chosen = chosen[np.argsort(-items.relevance[chosen], kind="stable")]
     lost = top - float(items.relevance[chosen].sum())
     return Shortlist(
         order[chosen],
