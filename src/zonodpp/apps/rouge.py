@@ -55,8 +55,8 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     >>> mean_rouge([["a", "b"], ["b"], ["c"]], [[0], [2]], [[1], [0]]).round(3)
     array([0.833, 0.   ])
     """
-    sets = _as_sets(draws)
-    return _mean_rouge(tokens, _as_sets(candidates), sets, np.ones(len(sets)))
+    chosen, others = (_as_sets(sets, len(tokens)) for sets in (candidates, draws))
+    return _mean_rouge(tokens, chosen, others, np.ones(len(others)))
 
 
 def minimum_bayes_risk(
@@ -89,16 +89,19 @@ def minimum_bayes_risk(
     >>> best, round(value, 3)
     (array([0]), 0.556)
     """
-    sets, counts = np.unique(_as_sets(draws), axis=0, return_counts=True)
+    sets, counts = np.unique(_as_sets(draws, len(tokens)), axis=0, return_counts=True)
     means = _mean_rouge(tokens, sets, sets, counts)
     best = int(np.argmax(means))
     return sets[best], float(means[best]), means
 
 
-def _as_sets(given: ArrayLike) -> Integers:
+def _as_sets(given: ArrayLike, n: int) -> Integers:
+    """Return sets of n sentences as rows."""
     sets: Integers = np.asarray(given, dtype=np.int64)
     if sets.ndim == 0 or sets.size == 0:
         raise ValueError(f"expected sets of sentences, got an array of shape {sets.shape}")
+    if sets.max() >= n:
+        raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {sets.max()}")
     return sets.reshape(-1, sets.shape[-1])
 
 
@@ -106,7 +109,9 @@ def _mean_rouge(
     tokens: Sequence[Sequence[str]], candidates: Integers, draws: Integers, weights: ArrayLike
 ) -> Floats:
     """Return the weighted mean ROUGE-1F of each candidate with the draws."""
-    counts = sp.vstack([_word_counts(tokens, candidates), _word_counts(tokens, draws)]).tocsr()
+    each = count_words([*tokens, []])  # the last sentence, number -1, has no words
+    sums = [sum(each[sentences] for sentences in sets.T) for sets in (candidates, draws)]
+    counts = sp.vstack(sums, "csr")
     # Word w owns as many columns as its largest count; a count of c sets the first c of them.
     most = counts.max(axis=0).toarray().ravel()
     levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
@@ -123,11 +128,3 @@ def _mean_rouge(
             total = np.maximum(np.add.outer(lengths[some], lengths[others]), 1)  # perhaps no words
             means[some] += 2.0 * (dense @ unary[others].toarray().T) / total @ shares[j : j + step]
     return means
-
-
-def _word_counts(tokens: Sequence[Sequence[str]], sets: Integers) -> sp.csr_array:
-    """Return how often each word is in each set of sentences."""
-    if sets.max() >= len(tokens):
-        raise ValueError(f"sentences are numbered 0 to {len(tokens) - 1}, got number {sets.max()}")
-    counts = count_words([*tokens, []])  # the last sentence, number -1, has no words
-    return sum(counts[sentences] for sentences in sets.T)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._types import Integers, MatrixLike, SeedLike, Subsets
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike, Subsets
 from zonodpp.apps import text as texts
-from zonodpp.apps.central import central_features, pick_central
 from zonodpp.apps.languages import words as words_of
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.sentences import join_sentences, split_sentences
 from zonodpp.arguments import as_count, one_of, spawn
+from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.maximum import find_map
 from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
@@ -29,6 +28,8 @@ _DRAWS = 1000
 _WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
 _POOL = 1000  # sentences that draws of "central" are made of: the spectrum takes a second
 _RIDGE = 1e-9  # of the largest importance: draws may have more sentences than L has rank
+_TINY = 1e-300  # replaces zero as a divisor
+_IN_SPAN = 1e-10  # a share of the squared length that is rounding error
 _UNRELATED = 1e-6  # relevance of sentences without a word of the query: they come last
 
 
@@ -178,11 +179,14 @@ def summarize(
     """
     kind = _checked(features, answer, words, query)
     everything = _as_sentences(text, language)
-    lengths = np.array([len(words_of(sentence)) for sentence in everything], dtype=np.int64)
-    budget = math.inf if words is None else as_count(words, "words", 1)
-    most = _SENTENCES if words is None else len(everything)
+    tokens = [words_of(sentence) for sentence in everything]
+    lengths = np.array([len(each) for each in tokens], dtype=np.int64)
+    budget = np.inf if words is None else as_count(words, "words", 1)
+    most = _SENTENCES if words is None else max(1, len(everything))
     k = as_count(most if sentences is None else sentences, "sentences", 1)
-    candidates = _first_occurrences(everything)
+    # Candidates are sentences whose words did not come before in the same order.
+    first = {tuple(each): place for place, each in reversed([*enumerate(tokens)])}
+    candidates = np.array(sorted(first.values()), dtype=np.int64)
     if k >= len(candidates) and lengths.sum() <= budget:
         repeats = np.setdiff1d(np.arange(len(everything)), candidates)[: k - len(candidates)]
         indices = np.sort(np.append(candidates, repeats)).tolist()
@@ -196,37 +200,70 @@ def summarize(
             candidates = candidates[related]
     target: Target
     chosen: Subsets | Integers
+    value = None
     if kind == "central":
-        Phi = sp.diags_array(np.sqrt(relevance)) @ central_features(everything, language)
+        Phi = sp.diags_array(np.sqrt(relevance)) @ texts.central_features(everything, language)
         Phi = Phi.tocsr()[candidates]
         importance = Phi.multiply(Phi).sum(axis=1)
-        scores = importance / (importance.max() or 1.0)
+        scores = importance / max(importance.max(), _TINY)
         if answer == "best":
             chosen = pick_central(Phi, lengths[candidates], k, budget)
         else:
             pool = np.sort(np.argsort(-importance, kind="stable")[: max(k, _POOL)])
             candidates, scores = candidates[pool], scores[pool]
-            target = _central_target(Phi[pool], k)
+            L = (Phi[pool] @ Phi[pool].T).toarray()
+            target = KDPP(L / max(L.max(), _TINY) + _RIDGE * np.eye(len(L)), k)
     else:
         Q = texts.directions(everything, candidates, k, features, language)
         target = ProjectionDPP.from_features(Q, weights=relevance[candidates])
         scores = target.marginals()
         if answer == "best":
             chosen = find_map(target).subset
-    value = None
     if answer != "best":
-        tokens = [words_of(everything[i]) for i in candidates]
-        count = _enough_draws(answer, method, k) if draws is None else draws
-        chosen, value = _drawn(target, tokens, answer, count, method, rng)
+        held = [tokens[i] for i in candidates]
+        chosen, value = _drawn(target, held, k, answer, draws, method, rng)
     indices = candidates[chosen].tolist()
     sentences_chosen = [everything[i] for i in indices]
     return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
 
 
-def _enough_draws(answer: str, method: str, k: int) -> int:
-    """Return how many draws an answer takes."""
-    one_is_enough = answer == "draw" and method in ("auto", "exact")
-    return 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
+def pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:
+    """Pick at most k sentences, of at most ``budget`` words together, with a large determinant.
+
+    Each pick is the sentence with the largest part outside the span of those picked, of all that
+    the budget has room for (Chen, Zhang and Zhou, 2018). Where all are in the span, the most
+    important ones follow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from zonodpp.apps.summaries import pick_central
+    >>> Phi = sp.csr_array([[3.0, 0.0], [2.9, 0.0], [0.0, 1.0]])
+    >>> pick_central(Phi, np.array([9, 9, 9]), 2, 20)
+    array([0, 2])
+    """
+    importance: Floats = Phi.multiply(Phi).sum(axis=1)
+    share = (importance > 0).astype(np.float64)  # of each sentence, the part outside the span
+    unit = unit_rows(Phi)
+    directions = np.empty((0, len(importance)))  # products with an orthonormal basis of the span
+    picks: list[int] = []
+    while len(picks) < k:
+        left = np.where(lengths <= budget - lengths[picks].sum(), share * importance, 0.0)
+        best = int(np.argmax(left))
+        if left[best] <= 0:
+            break
+        picks.append(best)
+        cosines = to_dense(unit @ unit[[best]].T).ravel()
+        along = (cosines - directions[:, best] @ directions) / np.sqrt(share[best])
+        directions = np.vstack([directions, along])
+        share = share - along**2
+        share[share < _IN_SPAN] = 0.0
+        share[best] = 0.0
+    for item in np.argsort(-importance, kind="stable").tolist():
+        if len(picks) < k and item not in picks and lengths[[*picks, item]].sum() <= budget:
+            picks.append(item)
+    return np.sort(np.array(picks, dtype=np.int64))
 
 
 def _checked(features: str | MatrixLike, answer: str, words: int | None, query: str | None) -> str:
@@ -252,28 +289,22 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     return [part.strip() for part in parts if words_of(part)]
 
 
-def _first_occurrences(sentences: list[str]) -> Integers:
-    """Places of sentences whose words did not come before in the same order."""
-    seen: dict[tuple[str, ...], int] = {}
-    for place, sentence in enumerate(sentences):
-        seen.setdefault(tuple(words_of(sentence)), place)
-    return np.array(list(seen.values()), dtype=np.int64)
-
-
-def _central_target(Phi: sp.csr_array, k: int) -> KDPP:
-    """Return the k-DPP of a pool of sentences, with a ridge so that k may exceed the rank."""
-    L = (Phi @ Phi.T).toarray()
-    L /= L.max() or 1.0
-    return KDPP(L + _RIDGE * np.eye(len(L)), k)
-
-
 def _drawn(
-    target: Target, tokens: list[list[str]], answer: str, draws: int, method: str, rng: SeedLike
+    target: Target,
+    tokens: list[list[str]],
+    k: int,
+    answer: str,
+    draws: int | None,
+    method: str,
+    rng: SeedLike,
 ) -> tuple[Subsets | Integers, float | None]:
     """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
+    if draws is None:
+        one_is_enough = answer == "draw" and method in ("auto", "exact")
+        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
     [generator] = spawn(rng, purpose="summary")
-    samples = sample(target, draws, method=method, rng=generator, progress=False)
+    subsets = sample(target, draws, method=method, rng=generator, progress=False).subsets
     if answer == "draw":
-        return samples.subsets[0, -1], None
-    chosen, value, _ = minimum_bayes_risk(tokens, samples.subsets)
+        return subsets[0, -1], None
+    chosen, value, _ = minimum_bayes_risk(tokens, subsets)
     return chosen, value

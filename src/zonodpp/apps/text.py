@@ -1,8 +1,8 @@
-"""Sentences as items of a projection DPP: the paper's eleven features, and latent semantics."""
+"""Features of sentences: words in common, the paper's eleven features, and latent semantics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.reduction import leading_directions
 
 POSITIONS = ("first", "fifths")
+# Sentences of fewer words count as if they had so many. Without it summaries are full of calls and
+# exclamations; 20 costs recall. Chosen on texts that benchmarks/bench_summaries.py does not use.
+_SHORT = 12
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 _NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
 
@@ -127,6 +130,38 @@ def relevance(
     return np.maximum(to_dense(near).ravel(), floor)
 
 
+def central_features(sentences: Sequence[str], language: str | None = None) -> sp.csr_array:
+    """Return features Phi of the default summary, (n, content words) sparse.
+
+    A content word has the weight w = count * idf, where the count is that of the whole text and the
+    idf log((1 + n) / (1 + sentences with the word)). Sentences i and j, of l_i and l_j words, have
+
+        L_ij = (Phi Phi')_ij = (sum of the weights of the words that both hold) / sqrt(l_i l_j).
+
+    So L_ii, the importance of a sentence, is the mean weight of its words: sentences are central if
+    they say what the text says often.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.text import central_features
+    >>> Phi = central_features(["Oil lamps burned.", "The sea was calm.", "Oil burns."])
+    >>> (Phi @ Phi.T).toarray().round(2)
+    array([[0.15, 0.  , 0.1 ],
+           [0.  , 0.12, 0.  ],
+           [0.1 , 0.  , 0.1 ]])
+    """
+    code = read_language(language).code
+    found = [words(sentence) for sentence in sentences]
+    known = set().union(*found)
+    kept = {word for word in known if is_content(word, code)} or known
+    tokens = stems([" ".join(word for word in each if word in kept) for each in found], language)
+    counts = count_words(tokens)
+    weights = counts.sum(axis=0) * rarity(counts)
+    lengths = np.array([max(_SHORT, len(each)) for each in found])
+    present = counts.astype(bool).astype(np.float64)
+    return sp.diags_array(lengths**-0.5) @ present @ sp.diags_array(np.sqrt(weights))
+
+
 def directions(
     everything: list[str],
     candidates: Integers,
@@ -136,18 +171,25 @@ def directions(
 ) -> Floats:
     """Return an orthonormal basis of the k features that the candidates are drawn by.
 
-    Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`.
+    Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`. Of more
+    than k features, these are the leading principal directions.
     """
+    fillers: tuple[Matrix, ...] = ()
     if not isinstance(features, str):
-        return _reduced(_as_features(features, len(everything), k)[candidates], k, ())
-    words_in_common = unit_rows(tf_idf(stems(everything, language)))[candidates]
-    arbitrary = np.random.default_rng(0).standard_normal((len(candidates), k))
-    fillers = (left_directions(X, k) for X in (words_in_common, arbitrary))
-    if features == "lsa":
-        return completed_directions(words_in_common, k, fillers)
-    positions = "first" if features == "appendix" else "fifths"
-    X = appendix_features(everything, language, positions=positions)[candidates]
-    return _reduced(X, k, fillers)
+        X = _as_features(features, len(everything), k)[candidates]
+    else:
+        words_in_common = unit_rows(tf_idf(stems(everything, language)))[candidates]
+        arbitrary = np.random.default_rng(0).standard_normal((len(candidates), k))
+        fillers = (words_in_common, arbitrary)
+        if features == "lsa":
+            return completed_directions(words_in_common, k, fillers)
+        positions = "first" if features == "appendix" else "fifths"
+        X = appendix_features(everything, language, positions=positions)[candidates]
+    fewer = k < X.shape[1]
+    size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
+    # The spread of a constant feature is only rounding error.
+    useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
+    return completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
 
 
 def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
@@ -163,17 +205,8 @@ def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
     return X
 
 
-def _reduced(X: Floats, k: int, fillers: Iterable[Matrix]) -> Floats:
-    """Return directions of k features as they are, or principal directions of more features."""
-    fewer = k < X.shape[1]
-    size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
-    # The spread of a constant feature is only rounding error.
-    useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    return completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
-
-
 def completed_directions(
-    X: Matrix, k: int, fillers: Iterable[Matrix] = (), *, centred: bool = False
+    X: Matrix, k: int, fillers: Sequence[Matrix] = (), *, centred: bool = False
 ) -> Floats:
     """Return k orthonormal columns that span the leading directions of X, (n, k).
 
@@ -186,8 +219,8 @@ def completed_directions(
         Features, items as rows.
     k : int
         Number of directions, at most n.
-    fillers : iterable of (n, d) matrices, optional
-        Where to take directions from when X has too few; iterated over only then.
+    fillers : sequence of (n, d) matrices, optional
+        Where to take directions from when X has too few.
     centred : bool, default False
         Subtract the mean of each feature first (principal components).
 
@@ -199,21 +232,20 @@ def completed_directions(
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
-    Q = left_directions(X - X.mean(axis=0) if centred else X, k)
-    more = iter(fillers)
-    while Q.shape[1] < k:
-        filler = next(more, None)
-        if filler is None:
-            raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions are needed")
-        rest = to_dense(filler)
-        rest = rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)
+    Q = _left_directions(X - X.mean(axis=0) if centred else X, k)
+    for filler in fillers:
+        if Q.shape[1] == k:
+            break
+        rest = _left_directions(filler, k)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
-        Q = np.linalg.qr(np.hstack([Q, left_directions(rest, k - Q.shape[1], _NEGLIGIBLE)]))[0]
+        Q = np.linalg.qr(np.hstack([Q, _left_directions(rest, k - Q.shape[1], _NEGLIGIBLE)]))[0]
+    if Q.shape[1] < k:
+        raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions are needed")
     return Q
 
 
-def left_directions(X: Matrix, k: int, least: float = 0.0) -> Floats:
+def _left_directions(X: Matrix, k: int, least: float = 0.0) -> Floats:
     """Return leading left singular vectors, as many as X has up to k."""
     vectors, values = leading_directions(X.T, k)
     kept = values[:k] > max(_NEGLIGIBLE * values.max(initial=0.0), least)
