@@ -166,6 +166,7 @@ def test_features_of_any_kind(items):
     assert np.diff(np.sort(price[spread.indices].ravel())).min() > 0.1
     zero = np.vstack([np.zeros((1, 9)), features[1:]])
     assert len(shortlist(relevance, zero, 5)) == 5
+    assert len(shortlist(np.arange(60)[::-1], sp.csr_array(zero), 5)) == 5
 
 
 def test_equal_relevance_leaves_all_to_diversity(items):

@@ -80,7 +80,7 @@ class Candidates(NamedTuple):
 
     def energy(self, rows: Matrix) -> Floats:
         """Return the energies of the given rows with all items."""
-        step = max(1, _PRODUCT // rows[:1].size // len(self.relevance))
+        step = max(1, _PRODUCT // rows.shape[1] // len(self.relevance))
         blocks = [self.similarity(rows[i : i + step]) for i in range(0, rows.shape[0], step)]
         alike = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         distance = np.subtract(1.0, alike, dtype=np.float64)
