@@ -18,14 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zonodpp.apps import LandmarkSelector, landmark_features, landmark_search
-from zonodpp.apps.landmark_features import (
-    DistinctRows,
-    Moments,
-    kernel_features,
-    merge,
-    principal_directions,
-    row_keys,
-)
+from zonodpp.apps.landmark_features import kernel_features, principal_axes
+from zonodpp.apps.landmark_rows import DistinctRows, merge, row_keys
 from zonodpp.apps.landmark_search import (
     _Landmarks,
     _leading_features,
@@ -93,6 +87,16 @@ def test_law_of_the_simplex():
     # Broken twins: outliers not damped, weights forgotten.
     assert p_value(draws, bases, damped) < THRESHOLD
     assert p_value(picks(X, None, 300), bases, damped) < THRESHOLD
+
+
+@pytest.mark.parametrize("transformer", ["isomap", TruncatedSVD(3, random_state=0)])
+def test_rounding_errors_are_no_outliers(X, transformer):
+    """Three coordinates leave nothing out: with four landmarks all rows weigh the same."""
+    for _ in range(2):
+        selector = LandmarkSelector(4, transformer=transformer, random_state=0)
+        plain = clone(selector).set_params(downweight_outliers=False)
+        assert_array_equal(selector.fit(X).indices_, plain.fit(X).indices_)
+        X, transformer = X[:, :3], "pca"
 
 
 def test_picks_distinct_rows_and_keeps_them(X):
@@ -240,9 +244,9 @@ def test_another_method(X):
 def test_hard_numbers(X):
     units = X * np.logspace(0, -9, 12)  # the covariance alone would lose the last directions
     weights = np.ones(len(X))
-    assert len(principal_directions(units, weights, 12, Moments.of(units, weights)).spread) == 12
+    assert len(principal_axes(units, weights, 12).spread) == 12
     far = X + 1e7
-    found = principal_directions(far, weights, 12, Moments.of(far, weights))
+    found = principal_axes(far, weights, 12)
     assert_allclose(found.spread, np.linalg.svd(X - X.mean(axis=0))[1], rtol=1e-6)
     assert LandmarkSelector(13, random_state=0).fit(units).indices_.shape == (13,)
     few = np.repeat(X[:6], 30, axis=0)  # six distinct rows
@@ -256,7 +260,7 @@ def test_wide_sparse_rows(n):
     )
     dense = wide.toarray()
     weights = np.random.default_rng(0).uniform(0.5, 2, n)
-    found = principal_directions(wide, weights, 5, Moments.of(wide, weights))
+    found = principal_axes(wide, weights, 5)
     mean = np.average(dense, axis=0, weights=weights)
     expected = np.linalg.svd((dense - mean) * np.sqrt(weights)[:, None], compute_uv=False)[:5]
     assert_allclose(found.spread, expected, rtol=1e-8)
@@ -268,7 +272,7 @@ def test_equal_rows_are_merged():
     rng = np.random.default_rng(0)
     grid = rng.integers(-2, 3, size=(3000, 3)).astype(float)
     grid[grid == 0] *= rng.choice([-1.0, 1.0], size=(grid == 0).sum())
-    rows, weights = merge(grid, np.ones(3000))
+    _, rows, weights = merge(grid, np.ones(3000))
     unique, counts = np.unique(grid + 0.0, axis=0, return_counts=True)
     assert len(rows) == len(unique)
     found = {tuple(row): count for row, count in zip(grid[rows] + 0.0, weights, strict=True)}

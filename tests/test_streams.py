@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
 from zonodpp.apps import LandmarkSelector
-from zonodpp.apps.landmark_streams import draw_landmarks
+from zonodpp.apps.landmark_streams import streamed_target
 from zonodpp.arguments import spawn
 from zonodpp.runs import sampling
 from zonodpp.samplers import streamed
@@ -443,20 +443,21 @@ def test_landmarks_of_streams_follow_the_law_of_those_in_memory(table, downweigh
     X = table[0] * [3, 2, 1, 0.5] + [5, 0, 100, -1]
     w = table[1] if weighted else np.ones(len(X))
     source = source_of(batches_of(X, w if weighted else None, 170), None, None, None)[0]
-    found = draw_landmarks(source, 3, downweight, 5, "auto", np.random.default_rng(0))
-    np.testing.assert_array_equal(found.rows, X[found.indices])
+    found, variance = streamed_target(source, 3, downweight)
+    chosen = sample(found, 5, rng=0).best()
+    np.testing.assert_array_equal(found.rows_of(chosen), X[chosen])
     centred = X - np.average(X, axis=0, weights=w)
     _, _, directions = np.linalg.svd(np.sqrt(w)[:, None] * centred, full_matrices=False)
     scores = centred @ directions[:2].T
     left_out = (centred**2).sum(axis=1) - (scores**2).sum(axis=1)
     q = w / (left_out / np.average(left_out, weights=w) + 0.01) if downweight else w
     target = ProjectionDPP.from_features(np.column_stack([np.ones(len(X)), scores]), weights=q)
-    assert found.log_prob == pytest.approx(float(target.log_prob(found.indices)), abs=1e-8)
-    assert found.variance == pytest.approx(
+    assert found.log_prob(chosen) == pytest.approx(target.log_prob(chosen), abs=1e-8)
+    assert variance == pytest.approx(
         np.average(X**2, axis=0, weights=w).mean() - np.average(X, axis=0, weights=w).mean() ** 2
     )
     with pytest.raises(ValueError, match="pass n_landmarks=5 or less"):
-        draw_landmarks(source, 6, downweight, 5, "auto", np.random.default_rng(0))
+        streamed_target(source, 6, downweight)
 
 
 def test_a_selector_takes_streams(table, tmp_path):

@@ -14,7 +14,7 @@ import scipy.linalg
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers
-from zonodpp.apps.landmark_features import DistinctRows
+from zonodpp.apps.landmark_rows import DistinctRows
 from zonodpp.features.cholesky import kernel_columns
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor
@@ -88,21 +88,6 @@ def random_pivots(
 
 
 PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
-
-
-def pick_landmark_rows(
-    method: str,
-    given: DistinctRows,
-    m: int,
-    kernel: KernelFunction,
-    tries: int,
-    rng: np.random.Generator,
-) -> Integers:
-    """Return the best of some picks of m rows, with random rows where the kernel is used up."""
-    picks = [PICKERS[method](given, m, kernel, rng) for _ in range(tries)]
-    indices, _ = min(picks, key=lambda pick: pick[1])
-    others = rng.permutation(np.setdiff1d(given.rows, indices)) if len(indices) < m else indices
-    return np.append(indices, others[: m - len(indices)])
 
 
 class _Landmarks:

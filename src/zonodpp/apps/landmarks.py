@@ -15,10 +15,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
-from zonodpp.apps.landmark_features import DistinctRows, merge, outlyingness, variance_of_entries
-from zonodpp.apps.landmark_search import PICKERS, pick_landmark_rows
-from zonodpp.apps.landmark_streams import draw_landmarks, rows_beyond_memory
-from zonodpp.apps.landmark_transformers import features_for_draws
+from zonodpp.apps.landmark_features import features_for_draws, outlyingness
+from zonodpp.apps.landmark_rows import merge, variance_of_entries
+from zonodpp.apps.landmark_search import PICKERS
+from zonodpp.apps.landmark_streams import rows_beyond_memory, streamed_target
 from zonodpp.arguments import as_count, as_positive, one_of
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
@@ -172,16 +172,19 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         source = rows_beyond_memory(X, sample_weight, self.transformer)
         if source is not None:
-            drawn = draw_landmarks(source, m, self.downweight_outliers, n_draws, method, rng)
-            self.n_features_in_, self.log_prob_ = drawn.rows.shape[1], drawn.log_prob
-            self.gamma_ = self._find_gamma(self.n_features_in_, drawn.variance)
-            self._keep(drawn.rows, drawn.indices)
+            streamed, variance = streamed_target(source, m, self.downweight_outliers)
+            indices = self._draw(streamed, n_draws, method, rng)
+            landmarks = streamed.rows_of(indices)
+            self.n_features_in_ = landmarks.shape[1]
+            self.gamma_ = self._find_gamma(self.n_features_in_, variance)
+            self._keep(landmarks, indices)
             return self
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("the weights of all rows are zero: none could ever be picked")
-        rows, merged = merge(X, weights)
+        given = merge(X, weights)
+        rows = given.rows
         if len(rows) < m:
             warnings.warn(
                 f"n_landmarks={m} but X has {len(rows)} distinct row(s) of positive weight "
@@ -189,22 +192,25 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 stacklevel=2,
             )
             m = len(rows)
-        given = DistinctRows(X, rows, merged)
         self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
         if method in PICKERS:
-            indices = pick_landmark_rows(method, given, m, self._kernel, n_draws, rng)
+            picks = [PICKERS[method](given, m, self._kernel, rng) for _ in range(n_draws)]
+            indices, _ = min(picks, key=lambda pick: pick[1])
+            if len(indices) < m:  # they explain all of the kernel
+                others = rng.permutation(np.setdiff1d(rows, indices))
+                indices = np.append(indices, others[: m - len(indices)])
         else:
             features, transformer = features_for_draws(
                 given, weights, m, self.transformer, self._kernel, rng
             )
             if transformer is not None:
                 self.transformer_ = transformer
+            merged = given.weights
             if self.downweight_outliers:
-                merged = merged / outlyingness(features, merged)
+                mean = float(np.average(features.left_out, weights=merged))
+                merged = merged / outlyingness(features.left_out, mean)
             target = ProjectionDPP.from_features(features.values, weights=merged)
-            chosen = sample(target, n_draws, method=method, rng=rng, progress=False).best()
-            self.log_prob_ = float(target.log_prob(chosen))
-            indices = rows[chosen]
+            indices = rows[self._draw(target, n_draws, method, rng)]
         self._keep(X[indices], indices)
         return self
 
@@ -226,6 +232,14 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"fit_transform, got {self.transformer!r}"
             )
         return method
+
+    def _draw(
+        self, target: ProjectionDPP, n_draws: int, method: str, rng: np.random.Generator
+    ) -> Integers:
+        """Return the most likely of some draws, and store its log probability."""
+        chosen = sample(target, n_draws, method=method, rng=rng, progress=False).best()
+        self.log_prob_ = float(target.log_prob(chosen))
+        return chosen.astype(np.int64)
 
     def _keep(self, landmarks: Matrix, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from zonodpp._types import Floats, Integers, SeedLike
-from zonodpp.apps.landmark_features import merge
+from zonodpp.apps.landmark_rows import merge
 from zonodpp.apps.table_columns import encode
 from zonodpp.arguments import as_count, as_weights, is_dataframe, one_of, spawn
 from zonodpp.features import rp_cholesky
@@ -115,7 +115,7 @@ def diverse_rows(
     found = table.iloc[chosen]
     found.attrs["diverse_rows"] = {
         "columns": {str(column.name): str(column) for column in encoded.columns},
-        "distinct_rows": len(merge(points, np.ones(n))[0]),
+        "distinct_rows": len(merge(points, np.ones(n)).rows),
     }
     return found
 
@@ -125,7 +125,7 @@ def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -
     [generator] = spawn(rng, purpose="rows")
     chosen = np.zeros(0, dtype=np.int64)
     while chosen.size < k:
-        rows, merged = merge(points, weights)
+        _, rows, merged = merge(points, weights)
         left = k - chosen.size
         if left < rows.size:
             rows = rows[_draw(points[rows], merged, left, answer, generator)]
