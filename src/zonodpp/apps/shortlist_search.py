@@ -54,7 +54,7 @@ class Candidates(NamedTuple):
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
         near = -1.0 if duplicates is None else 1.0 - duplicates
         if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
-            return cls(relevance, _unit_rows(rows), None, near)
+            return cls(relevance, _unit_length(rows), None, near)
         check_finite(rows, "features")
         spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
         return cls(relevance, rows, spread, near)
@@ -91,7 +91,7 @@ class Candidates(NamedTuple):
         return np.reciprocal(distance, out=distance)
 
 
-def _unit_rows(rows: Matrix) -> Matrix:
+def _unit_length(rows: Matrix) -> Matrix:
     """Bring rows to length one, in place and without SciPy if dense and of usual size."""
     if isinstance(rows, np.ndarray):
         squares = np.einsum("ij,ij->i", rows, rows)
@@ -199,7 +199,10 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
                 chosen.append(item)
                 blocked |= items.near(slice(item, item + 1))[0]
                 blocked[item] = True
-    return np.array(chosen, dtype=np.int64)
+    found = np.array(chosen, dtype=np.int64)
+    if limits is not None and not limits.kept(found):
+        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+    return found
 
 
 def diversify(

@@ -215,8 +215,6 @@ def shortlist(
         chosen = most_relevant(items, k, fixed, limits)
         if len(chosen) == k:
             break
-    if limits is not None and not limits.kept(chosen):
-        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
     top = float(items.relevance[chosen].sum())
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
