@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.linalg.dense import accurate_product, column_chunks, split_rows, to_dense
+from zonodpp.linalg.dense import accurate_product, column_chunks, log_dets, split_rows, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_cholesky
 from zonodpp.linalg.greedy import Items, pick_greedily
 
@@ -58,21 +58,23 @@ class Coordinates:
     log_scale: Floats
     plain: Floats | None = None
 
-    def weighted(self, items: Integers) -> Floats:
-        """Return columns of matrix * scale as a dense array."""
-        block = to_dense(self.matrix[:, items])
-        return block if self.scale is None else np.asarray(block * self.scale[items])
+    def whitened(self, items: Integers) -> Floats:
+        """Return whitened columns of matrix * scale, as rows, for an array of items."""
+        block = to_dense(self.matrix[:, items.ravel()])
+        block = block if self.scale is None else block * self.scale[items.ravel()]
+        return np.asarray((self.gram.W @ block).T.reshape(*items.shape, len(block)))
 
-    def unweighted(self, items: Integers) -> Floats:
-        """Return columns, without their factors, in coordinates that show dependent ones."""
-        if self.plain is not None:
-            return np.asarray(self.plain[:, items])
-        return np.asarray(self.gram.W @ to_dense(self.matrix[:, items]))
+    def log_volumes(self, bases: Integers) -> Floats:
+        """Return log |det| of `whitened` bases, (count, r), from columns without their factors.
 
-    def log_factors(self, bases: Integers) -> Floats:
-        """Return what to add to log |det| of `unweighted` bases for columns that are whitened."""
+        These are taken in coordinates that show dependent ones.
+        """
         logs = self.log_scale[bases].sum(axis=1)
-        return np.asarray(logs if self.plain is None else logs - self.gram.logdet / 2)
+        if self.plain is None:
+            block = self.gram.W @ to_dense(self.matrix[:, bases.ravel()])
+        else:
+            block, logs = self.plain[:, bases.ravel()], logs - self.gram.logdet / 2
+        return np.asarray(log_dets(block.T.reshape(*bases.shape, len(block))) + logs)
 
 
 def coordinates_of(
@@ -85,9 +87,9 @@ def coordinates_of(
     RankError
         When the numerical rank is below the number of rows.
     """
-    with np.errstate(divide="ignore"):
-        log_weights = np.zeros(A.shape[1]) if weights is None else np.log(weights) / power
-    scale, log_unit = column_factors(weights, power)
+    scale, logs = column_factors(weights, power)
+    log_weights = np.zeros(A.shape[1]) if logs is None else logs
+    log_unit = float(log_weights.max())
     if log_weights[log_weights > -np.inf].min() - log_unit > np.log(LEAST_SCALE):
         gram = factorise_by_cholesky(A, scale)
         if gram is not None:
@@ -95,16 +97,18 @@ def coordinates_of(
     return _about_heavy_basis(to_dense(A), log_weights, basis)
 
 
-def column_factors(weights: Floats | None, power: float) -> tuple[Floats | None, float]:
-    """Return q^{1/p} divided by the largest, and the log of the largest.
+def column_factors(
+    weights: Floats | None, power: float
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """Return q^{1/p} divided by the largest, and the logs of q^{1/p}.
 
     Positive weights may become zero where they span more than floating-point numbers do.
     """
     if weights is None:
-        return None, 0.0
+        return None, None
     with np.errstate(divide="ignore", under="ignore"):
         logs = np.log(weights) / power
-        return np.exp(logs - logs.max()), float(logs.max())
+        return np.exp(logs - logs.max()), logs
 
 
 def _about_heavy_basis(A: Floats, log_weights: Floats, basis: Integers | None) -> Coordinates:

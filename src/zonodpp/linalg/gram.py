@@ -76,6 +76,9 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
     a feature must not decide its rank.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if scale is not None and isinstance(A, np.ndarray):  # in blocks, without a copy of A
+            grams = (chunk @ chunk.T for _, chunk in column_chunks(A, scale))
+            return from_gram(np.asarray(sum(grams)))
         X = A if scale is None else A * scale
         return from_gram(to_dense(X @ X.T))
 

@@ -50,15 +50,13 @@ def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> 
     factors = np.linalg.solve(block[pivots].T, block[others].T).T
     factors[np.abs(factors) <= tiny] = 0.0
     own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, n))
-    if isinstance(rows, np.ndarray):
-        own = own.toarray()
-    else:
-        factors = sp.csr_array(factors)
+    dense = isinstance(rows, np.ndarray)
+    factors = factors if dense else sp.csr_array(factors)
     rest = rows[others] - factors @ rows[pivots]
     # A column within the span of those eliminated leaves rounding errors alone.
     rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(factors) @ abs(rows[pivots])))
     rest = rest * ~np.isin(np.arange(n), include)
-    return np.vstack([own, rest]) if isinstance(own, np.ndarray) else sp.vstack([own, rest])
+    return np.vstack([own.toarray(), rest]) if dense else sp.vstack([own, rest])
 
 
 def condition_kernel(

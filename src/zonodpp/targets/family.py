@@ -14,7 +14,7 @@ from zonodpp.archives import check_sparse
 from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite
 from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
-from zonodpp.linalg.dense import column_chunks, log_dets
+from zonodpp.linalg.dense import column_chunks
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.conditioning import ImpossibleError, split_off
 from zonodpp.targets.labels import labels_of
@@ -120,9 +120,7 @@ class VolumeSampling(Target):
 
     def _log_probs(self, sets: Integers) -> Floats:
         """Log |det A_B|^p prod q_B: normalised for power 2, where squares sum to one."""
-        where = self.coordinates
-        rows = where.unweighted(sets.ravel()).T.reshape(*sets.shape, self.r)
-        result = self.power * (log_dets(rows) + where.log_factors(sets))
+        result = self.power * self.coordinates.log_volumes(sets)
         # For other powers, leave out the normalisation that whitening brought in.
         return result if self.power == 2 else result + self.power / 2 * self.log_normaliser
 
@@ -174,8 +172,7 @@ class VolumeSampling(Target):
 
     def _features(self, items: Integers) -> Floats:
         """Return whitened columns s_j a_j as rows, for an array of items."""
-        white = self.coordinates.gram.W @ self.coordinates.weighted(items.ravel())
-        return np.asarray(white.T.reshape(*items.shape, self.r))
+        return self.coordinates.whitened(items)
 
     def marginals(self) -> Floats:
         """Return the exact probability of each item: the diagonal of K.

@@ -155,12 +155,12 @@ class Network:
 
 def _join(parts: Sequence[tuple[Integers, Floats]], kept: Integers) -> tuple[Floats, float]:
     """Add networks and reduce the sum to the nodes that are kept; return the sum of log d."""
-    others = np.setdiff1d(np.concatenate([nodes for nodes, _ in parts]), kept)
-    order = np.append(kept, others)
-    ascending = np.argsort(order)
-    M = np.zeros((order.size, order.size))
+    names = np.unique(np.concatenate([nodes for nodes, _ in parts]))
+    later = ~np.isin(names, kept, assume_unique=True)
+    place = np.argsort(np.argsort(later, kind="stable"))  # nodes that are kept come first
+    M = np.zeros((names.size, names.size))
     for nodes, network in parts:
-        places = ascending[np.searchsorted(order, nodes, sorter=ascending)]
+        places = place[np.searchsorted(names, nodes)]
         M[places[:, None], places] += network
     log_sum = eliminate(M, kept.size)
     return M[: kept.size, : kept.size].copy(), log_sum
