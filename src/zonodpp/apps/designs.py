@@ -132,7 +132,16 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
             check_consistent_length(X, y)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
-        self.indices_, scale = self._draw(columns, k, rng)
+        rescaled = as_flag(self.rescaled, "rescaled")
+        target = Design(columns, min(k, d) if rescaled else k)
+        drawn = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
+        scale = np.ones(k)  # by which least squares multiplies the rows
+        if rescaled:
+            leverages = target.base.marginals()
+            others = rng.choice(n, k - d, p=leverages / leverages.sum())
+            drawn = np.sort(np.concatenate([drawn, others]))
+            scale = 1.0 / np.sqrt(leverages[drawn])
+        self.indices_ = drawn
         rows, places = np.unique(self.indices_, return_inverse=True)
         labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
         if labels.ndim not in (1, 2) or len(labels) != rows.size:
@@ -144,19 +153,6 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         self.coef_ = solution[d - X.shape[1] :].T
         self.intercept_ = solution[0] if has_intercept else 0.0
         return self
-
-    def _draw(self, columns: Floats, k: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
-        """Return the rows of a draw, and the factors by which least squares multiplies them."""
-        n, d = columns.shape
-        rescaled = as_flag(self.rescaled, "rescaled")
-        target = Design(columns, min(k, d) if rescaled else k)
-        rows = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
-        if not rescaled:
-            return rows, np.ones(k)
-        leverages = target.base.marginals()
-        others = rng.choice(n, k - d, p=leverages / leverages.sum())
-        rows = np.sort(np.concatenate([rows, others]))
-        return rows, 1.0 / np.sqrt(leverages[rows])
 
     def predict(self, X: MatrixLike) -> Floats:
         """Predict the labels of rows.

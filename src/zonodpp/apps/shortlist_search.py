@@ -116,6 +116,7 @@ class Limits(NamedTuple):
     @classmethod
     def of(
         cls,
+        order: Integers,
         n: int,
         costs: ArrayLike | None,
         budget: float | None,
@@ -123,7 +124,7 @@ class Limits(NamedTuple):
         at_least: Mapping[Hashable, int],
         at_most: Mapping[Hashable, int] | int | None,
     ) -> Self | None:
-        """Check the limits of `shortlist`; return None where there are none."""
+        """Check limits of n items; return those of some, in this order, or None without limits."""
         if (costs is None) != (budget is None):
             raise ValueError("costs and budget come together: pass both or neither")
         quotas = bool(at_least) or at_most is not None
@@ -133,24 +134,19 @@ class Limits(NamedTuple):
             return None
         names = [None] * n if groups is None else list(groups)
         if len(names) != n:
-            found = f"got {len(names)}"
-            raise ValueError(f"groups must name the group of each of the {n} items, {found}")
+            raise ValueError(f"groups must name the group of each of {n} items, got {len(names)}")
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         most = dict.fromkeys(codes, at_most) if isinstance(at_most, int) else dict(at_most or {})
         unknown = [name for name in (*at_least, *most) if name not in codes]
         if unknown:
             raise ValueError(f"no item is in the group {unknown[0]!r}")
         return cls(
-            np.zeros(n) if costs is None else as_scores(costs, n, "costs"),
+            np.zeros(len(order)) if costs is None else as_scores(costs, n, "costs")[order],
             np.inf if budget is None else float(budget),
-            np.array([codes[name] for name in names]),
+            np.array([codes[name] for name in names])[order],
             np.array([at_least.get(name, 0) for name in codes]),
             np.array([most.get(name, n) for name in codes]),
         )
-
-    def take(self, some: Integers) -> Self:
-        """Return the limits for some of the items, in this order."""
-        return self._replace(costs=self.costs[some], groups=self.groups[some])
 
     def admits(self, chosen: list[int], item: int, scarce: bool) -> bool:
         """Tell whether one more item is within the budget and its group below its quota.

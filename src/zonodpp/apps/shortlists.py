@@ -199,11 +199,9 @@ def shortlist(
     one_of(answer, "answer", ("best", "draw"))
     order, fixed = _in_order(scores, include, exclude, labels)
     k = _as_length(k, budget, fixed, len(order), n)
-    limits = Limits.of(n, costs, budget, groups, at_least or {}, at_most)
-    if limits is not None:
-        if answer == "draw":
-            raise ValueError("costs and groups need answer='best': draws cannot keep to them")
-        limits = limits.take(order)
+    limits = Limits.of(order, n, costs, budget, groups, at_least or {}, at_most)
+    if limits is not None and answer == "draw":
+        raise ValueError("costs and groups need answer='best': draws cannot keep to them")
 
     ordered = scores[order]
     mean = float(ordered.sum()) / len(order)
