@@ -272,8 +272,7 @@ def _as_diversity(diversity: float) -> float:
     except (TypeError, ValueError):
         raise TypeError(f"diversity must be a number from 0 to 1, got {diversity!r}") from None
     if not 0.0 <= share <= 1.0:
-        problem = f"the share of relevance to give up; got {share:g}"
-        raise ValueError(f"diversity must be from 0 to 1, {problem}")
+        raise ValueError(f"diversity must be from 0 to 1, a share of relevance; got {share:g}")
     return share
 
 

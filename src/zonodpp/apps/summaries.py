@@ -220,8 +220,8 @@ def summarize(
         if answer == "best":
             chosen = find_map(target).subset
     if answer != "best":
-        held = [tokens[i] for i in candidates]
-        chosen, value = _drawn(target, held, k, answer, draws, method, rng)
+        tokens = [tokens[i] for i in candidates]
+        chosen, value = _drawn(target, tokens, answer, draws, method, rng)
     indices = candidates[chosen].tolist()
     sentences_chosen = [everything[i] for i in indices]
     return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
@@ -291,8 +291,7 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
 
 def _drawn(
     target: Target,
-    tokens: list[list[str]],
-    k: int,
+    words: list[list[str]],
     answer: str,
     draws: int | None,
     method: str,
@@ -301,10 +300,10 @@ def _drawn(
     """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
     if draws is None:
         one_is_enough = answer == "draw" and method in ("auto", "exact")
-        draws = 1 if one_is_enough else int(np.clip(_WORK / k**3, 30, _DRAWS))
+        draws = 1 if one_is_enough else int(np.clip(_WORK / target.sizes[-1] ** 3, 30, _DRAWS))
     [generator] = spawn(rng, purpose="summary")
     subsets = sample(target, draws, method=method, rng=generator, progress=False).subsets
     if answer == "draw":
         return subsets[0, -1], None
-    chosen, value, _ = minimum_bayes_risk(tokens, subsets)
+    chosen, value, _ = minimum_bayes_risk(words, subsets)
     return chosen, value
