@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from zonodpp import ProjectionDPP, VolumeSampling, sample
+from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A)
@@ -209,6 +209,8 @@ SAMPLING = {
 
 TYPES = {
     "no method": (lambda: sample(TARGET, 1, method=None), ["method must be one of", "got None"]),
+    "class of a method": (lambda: sample(TARGET, 1, method=Exact), ["or an object", "Exact"]),
+    "nested track": (lambda: sample(TARGET, 1, track=[[[0, 1], [2, 3]]]), ["a list of sets"]),
     "text": (lambda: ProjectionDPP(np.array([["1", "2"]])), ["A must hold real numbers", "<U1"]),
     "text in a list": (lambda: ProjectionDPP([["a", "b"]]), ["A must hold real numbers"]),
     "objects": (lambda: ProjectionDPP(np.array([[object(), 1]])), ["A must hold real numbers"]),

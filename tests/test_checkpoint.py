@@ -139,7 +139,7 @@ CALL = {"method": "exchange", "chains": 2, "rng": 1, "thin": 2, "burn_in": 3}
     [
         ({"method": "zonotope"}, "another method: exchange, not zonotope"),
         ({"rule": "barker"}, "another options"),
-        ({"chains": 3}, "another"),
+        ({"chains": 3}, "another chains: 2, not 3"),
         ({"rng": 2}, "another seed"),
         ({"thin": 1}, "another thin: 2, not 1"),
         ({"burn_in": 0}, "another burn_in"),

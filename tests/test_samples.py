@@ -39,6 +39,13 @@ class TestTrace:
     def test_set_and_tracked(self, wheel):
         np.testing.assert_array_equal(wheel.trace([0, 1]), wheel.contains([0, 1]))
         np.testing.assert_array_equal(wheel.trace(tracked=1), wheel.tracked[:, :, 1])
+        with pytest.raises(ValueError, match="there is none True"):
+            wheel.trace(tracked=True)
+
+    def test_sets_may_come_from_a_generator(self, wheel):
+        sets = ([k, k + 1] for k in range(3))
+        found = sample(wheel.target, 20, method="exact", rng=0, track=sets)
+        np.testing.assert_array_equal(found.tracked[:, :, 2], found.contains([2, 3]))
 
     @pytest.mark.parametrize("name", ["ess", "rhat", "mcse"])
     def test_diagnostics(self, wheel, name):
@@ -125,6 +132,10 @@ class TestUnique:
         np.testing.assert_array_equal(found[0], expected[order])
         np.testing.assert_array_equal(found[1], counts[order])
         assert found[0].dtype == np.int32
+
+    def test_best_of_sets_of_any_size_holds_items_alone(self):
+        drawn = sample(DPP(L=np.diag([0.5, 3.0, 0.2])), 200, rng=0)
+        np.testing.assert_array_equal(drawn.best(), [1])
 
     def test_best_refuses_thinned(self, short):
         with pytest.raises(ValueError, match="thinned"):

@@ -65,7 +65,7 @@ class Checkpoint:
         if generators is not None:
             states = [_as_json(generator.bit_generator.state) for generator in generators]
             seed = hashlib.sha256(json.dumps(states).encode()).hexdigest()
-        identity = {"version": __version__, "target": digest.hexdigest(), "seed": seed, **call}
+        identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
         self._resting: dict[int, tuple[object, Arrays]] = {}

@@ -50,7 +50,7 @@ def method_of(
             "DPP(L=...), KDPP(L, k)"
         )
     if not isinstance(method, str):
-        if not callable(getattr(method, "prepare", None)):
+        if isinstance(method, type) or not callable(getattr(method, "prepare", None)):
             raise TypeError(
                 f"method must be one of {', '.join(map(repr, ('auto', *METHODS)))}, or an object "
                 f"such as HitAndRun(preset='paper'); got {method!r}"

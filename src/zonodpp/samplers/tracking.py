@@ -20,9 +20,11 @@ def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list
     if track is None:
         return None
     try:
-        if any(isinstance(S, int | np.integer) for S in track):
+        given = list(track)
+        sets = [target.items(S, "track") for S in given]
+        if any(isinstance(S, int | np.integer) for S in given) or any(S.ndim > 1 for S in sets):
             raise TypeError
-        return [target.items(S, "track").ravel().tolist() for S in track]
+        return [S.ravel().tolist() for S in sets]
     except TypeError:
         raise TypeError(
             "track must be a list of sets of items, such as [[0, 3], [1, 2]]; an item is its "

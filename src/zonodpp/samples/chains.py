@@ -59,7 +59,8 @@ class Chains(Draws):
             raise TypeError("pass a set of items S or tracked=k, one of the two")
         if S is not None:
             return self.contains(S).astype(np.float64)
-        if tracked not in range(count := self.tracked.shape[2]):
+        count = self.tracked.shape[2]
+        if isinstance(tracked, bool) or tracked not in range(count):
             raise ValueError(
                 f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
             )

@@ -232,7 +232,7 @@ class Draws:
 
         Returns
         -------
-        (r,) array of int
+        array of int
             Items, ascending.
 
         Raises
@@ -251,4 +251,5 @@ class Draws:
             raise ValueError("best() compares whole bases, but these draws were thinned")
         self._need_draws()
         rows, _ = self.unique()
-        return np.asarray(rows[np.argmax(self.target.log_prob(rows))])
+        best = rows[np.argmax(self.target.log_prob(rows))]
+        return np.asarray(best[best >= 0])
