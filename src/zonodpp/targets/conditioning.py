@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import listed
-from zonodpp.linalg.dense import to_dense, unit_rows
+from zonodpp.linalg.dense import column_chunks, to_dense, unit_rows
 
 NOISE = 64 * np.finfo(float).eps  # relative size up to which features may be rounding alone
 
@@ -32,31 +32,46 @@ def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> 
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
-    ``W`` whitens the columns of A times ``scale``. The items are eliminated from all but as many
-    rows of A, chosen by pivoting, and those rows go. A sparse A stays sparse.
+    ``W`` whitens the columns of A times ``scale``. A sparse A stays sparse.
     """
     (r, n), s = A.shape, include.size
     if s > r:
         raise never_together(include, f"a draw has {r} items, these are {s}")
     block = to_dense(A[:, include])
-    white = unit_rows((W @ (block if scale is None else block * scale[include])).T)
+    white = unit_rows((W @ (block if scale is None else block * scale[include])).T).T
+    Q, R = scipy.linalg.qr(white)
     tiny = 8 * r * np.finfo(float).eps
-    if np.linalg.svd(white, compute_uv=False)[-1] < tiny:
+    if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")
+    if sp.issparse(A):
+        return _eliminate(A, include, tiny)
+    rest = Q[:, s:].T @ W
+    result = np.zeros((r, n), order="F")
+    for span, chunk in column_chunks(A, None):
+        left = rest @ chunk
+        # A column within the span of those taken off leaves rounding errors alone.
+        noise = tiny * np.linalg.norm(W @ chunk, axis=0)
+        result[s:, span] = np.where(np.linalg.norm(left, axis=0) <= noise, 0.0, left)
+    result[:, include] = np.eye(r, s)
+    return result
+
+
+def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
+    """Eliminate items from all but as many rows of A, chosen by pivoting; those rows go."""
+    n, s = A.shape[1], include.size
     rows = unit_rows(A)
     block = unit_rows(to_dense(rows[:, include]).T).T
     _, _, order = scipy.linalg.qr(block.T, pivoting=True, mode="economic")
     pivots, others = order[:s], np.sort(order[s:])
     factors = np.linalg.solve(block[pivots].T, block[others].T).T
     factors[np.abs(factors) <= tiny] = 0.0
-    own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, n))
-    dense = isinstance(rows, np.ndarray)
-    factors = factors if dense else sp.csr_array(factors)
+    factors = sp.csr_array(factors)
     rest = rows[others] - factors @ rows[pivots]
-    # A column within the span of those eliminated leaves rounding errors alone.
+    # Without rounding errors, which a column within the span of those eliminated leaves alone.
     rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(factors) @ abs(rows[pivots])))
     rest = rest * ~np.isin(np.arange(n), include)
-    return np.vstack([own.toarray(), rest]) if dense else sp.vstack([own, rest])
+    own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, n))
+    return sp.vstack([own, rest])
 
 
 def condition_kernel(
