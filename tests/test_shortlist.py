@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
 from zonodpp.apps import Shortlist, near_duplicates, shortlist, shortlist_search
-from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.apps.shortlist_limits import Limits
+from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
 
 
 @pytest.fixture(scope="module")
@@ -257,14 +258,77 @@ def test_quotas(items):
 
 def test_limits_allow_the_exchanges_that_keep_them():
     costs, groups = np.array([1.0, 2.0, 3.0, 1.0]), np.array([0, 0, 1, 1])
-    limits = Limits(costs, 4.0, groups, np.array([1, 0]), np.array([2, 1]))
+    limits = Limits(costs, 4.0, groups, np.array([1, 0]), np.array([2, 1]), ("a", "b"))
     chosen = np.array([0, 2])
     allowed = limits.exchanges(chosen)
     for slot, item in ((slot, item) for slot in range(2) for item in (1, 3)):
         after = np.where(np.arange(2) == slot, item, chosen)
-        assert allowed[slot, item] == (limits.kept(after) and (groups[after] == 1).sum() <= 1)
+        assert allowed[slot, item] == limits.kept(after)
     assert allowed.any()
     assert not allowed.all()
+
+
+def test_lists_keep_to_limits_wherever_a_list_can():
+    """All sets of items tell whether there is a list, how long it may be and how relevant."""
+    rng = np.random.default_rng(5)
+    relevance, features = rng.random(8), rng.normal(size=(8, 6))
+    masks = np.array(list(product([False, True], repeat=8)))[1:]
+    found, impossible = 0, 0
+    for trial in range(400):
+        groups = rng.integers(0, 3, 8)
+        include, exclude = np.split(rng.permutation(8)[:4], [rng.integers(0, 3)])
+        k = int(rng.integers(len(include) + 1, 9 - len(exclude)))
+        at_least = {g: int(rng.integers(0, 3)) for g in np.unique(groups) if rng.random() < 0.5}
+        at_most = {g: int(rng.integers(0, 4)) for g in np.unique(groups) if rng.random() < 0.5}
+        costs = rng.integers(0, 6, 8)
+        budget = int(rng.integers(2, 14)) if trial % 2 else np.inf
+        kept = masks.sum(axis=1) <= k
+        kept &= masks[:, include].all(axis=1) & ~masks[:, exclude].any(axis=1)
+        kept &= masks @ costs <= budget
+        for group in range(3):
+            members = masks[:, groups == group].sum(axis=1)
+            kept &= (at_least.get(group, 0) <= members) & (members <= at_most.get(group, 8))
+        settings = {
+            "include": include,
+            "exclude": exclude,
+            "costs": costs,
+            "budget": budget,
+            "groups": groups,
+            "at_least": at_least,
+            "at_most": at_most,
+            "duplicates": None,
+            "diversity": (0.0, 0.3, 1.0)[trial % 3],
+        }
+        if not kept.any():
+            impossible += 1
+            with pytest.raises(ValueError, match="no list keeps to the limits: "):
+                shortlist(relevance, features, k, **settings)
+            continue
+        found += 1
+        chosen = np.isin(np.arange(8), shortlist(relevance, features, k, **settings).indices)
+        assert kept[(masks == chosen).all(axis=1)][0]
+        if budget == np.inf:
+            longest = masks.sum(axis=1) == masks[kept].sum(axis=1).max()
+            assert longest[(masks == chosen).all(axis=1)][0]
+            if settings["diversity"] == 0.0:
+                best = (masks[kept & longest] @ relevance).max()
+                assert chosen @ relevance == pytest.approx(best)
+    assert min(found, impossible) > 80
+
+
+def test_groups_that_need_items_leave_room_in_the_budget():
+    groups, costs = ["a", "a", "b", "b"], [9, 1, 5, 2]
+    settings = {"groups": groups, "at_least": {"a": 1, "b": 1}, "costs": costs}
+    for budget, expected in ((3, {1, 3}), (6, {1, 2}), (11, {0, 3}), (14, {0, 2})):
+        found = shortlist([4, 3, 2, 1], np.eye(4), 2, diversity=0, budget=budget, **settings)
+        assert set(found) == expected
+    with pytest.raises(ValueError, match="cost 3 or more, and the budget is 2"):
+        shortlist([4, 3, 2, 1], np.eye(4), 2, budget=2, **settings)
+    # A copy of the most relevant item is the only one of its group.
+    copies = {"groups": ["a", "b"], "at_least": {"a": 1, "b": 1}}
+    with pytest.raises(ValueError, match=r"found no list .* duplicates=None allows them"):
+        shortlist([2, 1], np.ones((2, 3)), 2, **copies)
+    assert len(shortlist([2, 1], np.ones((2, 3)), 2, duplicates=None, **copies)) == 2
 
 
 # Draws.
@@ -353,7 +417,7 @@ def test_report_of_near_duplicates(items):
     ("settings", "error", "message"),
     [
         ({"k": 0}, ValueError, "k must be at least 1"),
-        ({"k": 61}, ValueError, "only 60 of 60 can be picked"),
+        ({"k": 61}, ValueError, "k=61 items asked for, but there are 60"),
         ({"k": "3"}, TypeError, "k must be a whole number"),
         ({"k": None}, TypeError, "k must be a whole number"),
         ({"diversity": -1}, ValueError, "diversity must be from 0 to 1"),
@@ -367,16 +431,38 @@ def test_report_of_near_duplicates(items):
         ({"exclude": [-1]}, ValueError, "item numbers from 0 to 59"),
         ({"include": [2, 2]}, ValueError, "same item twice"),
         ({"exclude": range(58)}, ValueError, "only 2 of 60 can be picked"),
+        (
+            {"k": None, "costs": np.ones(60), "budget": 9, "exclude": range(60)},
+            ValueError,
+            "exclude names all 60 items",
+        ),
         ({"labels": ["a"]}, ValueError, "labels must name each of the 60 items, got 1"),
         ({"answer": "vote"}, ValueError, "answer must be one of 'best', 'draw'"),
         ({"answer": "draw", "n_draws": 0}, ValueError, "n_draws must be at least 1"),
         ({"costs": np.ones(60)}, ValueError, "costs and budget come together"),
         ({"costs": np.ones(3), "budget": 1}, ValueError, "one entry for each of the 60 items"),
         ({"costs": np.ones(60), "budget": 0.5}, ValueError, "no list keeps to the limits"),
+        ({"costs": np.ones(60), "budget": "9"}, TypeError, "budget must be a number"),
+        ({"costs": np.ones(60), "budget": np.nan}, ValueError, "budget must be a finite number"),
         ({"at_most": 2}, ValueError, "pass groups too"),
         ({"groups": [1] * 59, "at_most": 2}, ValueError, "groups must name the group of each"),
         ({"groups": [1] * 60, "at_most": {7: 1}}, ValueError, "no item is in the group 7"),
-        ({"groups": [1] * 60, "at_least": {1: 4}}, ValueError, "no list keeps to the limits"),
+        ({"groups": [1] * 60, "at_least": {1: 4}}, ValueError, "need 4 items, and k is 3"),
+        ({"groups": [1] * 60, "at_least": {1: 1.5}}, TypeError, "must be a whole number, got 1.5"),
+        ({"groups": [1] * 60, "at_least": {1: -1}}, ValueError, "must be at least 0, got -1"),
+        ({"groups": [1] * 60, "at_least": 2}, TypeError, "at_least must be a dict from group"),
+        ({"groups": [1] * 60, "at_most": 2.5}, TypeError, "at_most must be a whole number"),
+        ({"groups": [1] * 60, "at_most": 0}, ValueError, "no list keeps to the limits: no item"),
+        (
+            {"groups": [1] * 60, "at_most": np.int64(1), "include": [0, 1]},
+            ValueError,
+            "include has 2 of group 1, and at_most is 1",
+        ),
+        (
+            {"groups": [1] * 60, "at_most": {1: 1}, "at_least": {1: 2}},
+            ValueError,
+            "at_least is 2 for group 1, and at_most is 1",
+        ),
         (
             {"answer": "draw", "groups": [1] * 60, "at_most": 3},
             ValueError,
@@ -395,6 +481,11 @@ def test_bad_input(items):
         shortlist([1, np.nan, 1], np.eye(3), 2)
     with pytest.raises(ValueError, match="one entry for each of the 60 items"):
         shortlist(relevance[:5], features, 2)
+    for shape in ((0, 3), (3, 0)):
+        with pytest.raises(ValueError, match="features is empty"):
+            shortlist(np.ones(shape[0]), np.zeros(shape), costs=np.ones(shape[0]), budget=3)
+        with pytest.raises(ValueError, match="features is empty"):
+            near_duplicates(np.ones(shape[0]), np.zeros(shape))
     with pytest.raises(ValueError, match="features has NaN"):
         shortlist([1, 1], [[1.0, np.inf], [0, 1]], 1)
     with pytest.raises(ValueError, match="features has NaN"):

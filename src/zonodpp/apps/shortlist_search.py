@@ -13,14 +13,13 @@ NumPy is all that is needed: rows of the similarity matrix are computed when an 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonodpp._types import Booleans, Floats, Integers, Matrix
-from zonodpp.arguments import as_scores, check_finite
+from zonodpp.apps.shortlist_limits import Limits
+from zonodpp.arguments import check_finite
 
 _ALIKE = 1e-6  # the distance that all closer pairs count with, so that energies stay finite
 _DUPLICATES = 1e-7  # the distance that near-duplicates count with: no gain makes up for it
@@ -104,78 +103,6 @@ def _unit_length(rows: Matrix) -> Matrix:
     return unit
 
 
-class Limits(NamedTuple):
-    """A budget for the sum of costs, and the least and most items of each group."""
-
-    costs: Floats
-    budget: float
-    groups: Integers
-    least: Integers
-    most: Integers
-
-    @classmethod
-    def of(
-        cls,
-        order: Integers,
-        n: int,
-        costs: ArrayLike | None,
-        budget: float | None,
-        groups: Sequence[Hashable] | None,
-        at_least: Mapping[Hashable, int],
-        at_most: Mapping[Hashable, int] | int | None,
-    ) -> Self | None:
-        """Check limits of n items; return those of some, in this order, or None without limits."""
-        if (costs is None) != (budget is None):
-            raise ValueError("costs and budget come together: pass both or neither")
-        quotas = bool(at_least) or at_most is not None
-        if groups is None and quotas:
-            raise ValueError("at_least and at_most are quotas of groups: pass groups too")
-        if budget is None and not quotas:
-            return None
-        names = [None] * n if groups is None else list(groups)
-        if len(names) != n:
-            raise ValueError(f"groups must name the group of each of {n} items, got {len(names)}")
-        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-        most = dict.fromkeys(codes, at_most) if isinstance(at_most, int) else dict(at_most or {})
-        unknown = [name for name in (*at_least, *most) if name not in codes]
-        if unknown:
-            raise ValueError(f"no item is in the group {unknown[0]!r}")
-        return cls(
-            np.zeros(len(order)) if costs is None else as_scores(costs, n, "costs")[order],
-            np.inf if budget is None else float(budget),
-            np.array([codes[name] for name in names])[order],
-            np.array([at_least.get(name, 0) for name in codes]),
-            np.array([most.get(name, n) for name in codes]),
-        )
-
-    def admits(self, chosen: list[int], item: int, scarce: bool) -> bool:
-        """Tell whether one more item is within the budget and its group below its quota.
-
-        The quota is the least number of items if they are ``scarce``, and the most otherwise.
-        """
-        group = self.groups[item]
-        quota = (self.least if scarce else self.most)[group]
-        members = np.count_nonzero(self.groups[chosen] == group)
-        spent = self.costs[chosen].sum() + self.costs[item]
-        return bool(members < quota and spent <= self.budget)
-
-    def kept(self, chosen: Integers) -> bool:
-        """Tell whether a list has items, is within the budget and has enough of each group."""
-        counts = np.bincount(self.groups[chosen], minlength=len(self.least))
-        affordable = self.costs[chosen].sum() <= self.budget
-        return bool(len(chosen) and affordable and np.all(counts >= self.least))
-
-    def exchanges(self, chosen: Integers) -> Booleans:
-        """Tell which of the chosen items (rows) may make room for which items (columns)."""
-        groups = self.groups[chosen]
-        counts = np.bincount(groups, minlength=len(self.least))
-        same = groups[:, None] == self.groups
-        may_leave, may_come = (counts > self.least)[groups], (counts < self.most)[self.groups]
-        left = self.budget - float(self.costs[chosen].sum())
-        affordable = self.costs - self.costs[chosen][:, None] <= left
-        return np.asarray(affordable & (same | (may_leave[:, None] & may_come)))
-
-
 def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) -> Integers:
     """Return the list that relevance alone gives, without near-duplicates and within the limits.
 
@@ -184,20 +111,27 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
     n = len(items.relevance)
     if limits is None and k < n and (fixed == k or not items.near(slice(0, k), k).any()):
         return np.arange(k)
-    chosen: list[int] = []
-    blocked = np.zeros(n, dtype=bool)  # near-duplicates of chosen items
-    for scarce in (True, False):  # fixed items, and groups that need items, come first
-        for item in range(n):
-            if len(chosen) == k:
+    conflict = None if limits is None else limits.conflict(fixed, k)
+    if conflict:
+        raise ValueError(f"no list keeps to the limits: {conflict}")
+    chosen = list(range(fixed))
+    free = np.arange(n) >= fixed  # neither chosen nor a near-duplicate of a chosen item
+    free &= ~items.near(slice(0, fixed)).any(axis=0)
+    for scarce in (True, False):  # groups that need items come first
+        while len(chosen) < k:
+            admitted = free if limits is None else limits.admitted(chosen, free, scarce)
+            item = int(admitted.argmax())
+            if not admitted[item]:
                 break
-            free = not scarce if limits is None else limits.admits(chosen, item, scarce)
-            if scarce if item < fixed else free and not blocked[item]:
-                chosen.append(item)
-                blocked |= items.near(slice(item, item + 1))[0]
-                blocked[item] = True
+            chosen.append(item)
+            free &= ~items.near(slice(item, item + 1))[0]
+            free[item] = False
     found = np.array(chosen, dtype=np.int64)
     if limits is not None and not limits.kept(found):
-        raise ValueError("no list keeps to the limits: too few items for at_least and the budget")
+        raise ValueError(
+            "found no list that keeps to the limits: near-duplicates, which are never picked "
+            "together, leave too few items for at_least and the budget; duplicates=None allows them"
+        )
     return found
 
 

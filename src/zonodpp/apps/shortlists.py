@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.apps.shortlist_limits import Limits
+from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
 from zonodpp.arguments import as_column, as_count, as_matrix, is_dataframe, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
@@ -259,8 +260,9 @@ def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int
 
 def as_rows(features: MatrixLike) -> Matrix:
     """Return features as a matrix; single precision stays as it is."""
-    if type(features) is np.ndarray and features.dtype in _FLOATS and features.ndim == 2:
-        return features
+    array = features if type(features) is np.ndarray else None
+    if array is not None and array.ndim == 2 and array.size and array.dtype in _FLOATS:
+        return array
     rows = as_matrix(features, "features")
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()
 
@@ -297,6 +299,10 @@ def _as_length(k: int | None, budget: float | None, fixed: int, available: int, 
     k = available if k is None else as_count(k, "k", 1)
     if fixed > k:
         raise ValueError(f"include names {fixed} items, but k={k} are to be picked")
+    if k > n:
+        raise ValueError(f"k={k} items asked for, but there are {n}; pass k={n} or less")
+    if not available:
+        raise ValueError(f"exclude names all {n} items: none can be picked")
     if available < k:
         can = f"only {available} of {n} can be picked: the others are excluded"
         raise ValueError(f"k={k} items asked for, but {can}")
