@@ -194,6 +194,40 @@ def test_weights_by_column_and_array(table):
         diverse_rows(table, 21, weights="weight")
 
 
+def test_named_text_is_used_unless_every_value_differs():
+    names = [f"n{i}" for i in range(300)]
+    table = pd.DataFrame({"name": names, "code": [name[:-1] for name in names[10:]] + ["n0"] * 10})
+    rare = pd.concat([table] * 4, ignore_index=True)  # no level has a hundredth of the rows
+    rare["code"] = [f"{code}{i % 4}" for i, code in enumerate(rare["code"])]
+    assert columns_of(rare)["code"].width == 0
+    named = columns_of(rare, columns=["code"])["code"]
+    assert (named.width, named.kind) == (21, "category")
+    found = diverse_rows(rare, 9, columns="code")
+    assert found["code"].is_unique
+    assert found.attrs["diverse_rows"]["distinct_rows"] == 21
+    with pytest.raises(ValueError, match=r"every one differs\); name other columns"):
+        diverse_rows(table, 4, columns=["name"])
+    both = diverse_rows(table, 4, columns=["name", "code"]).attrs["diverse_rows"]["columns"]
+    assert both["name"].startswith("left out: text")
+    table.loc[::2, "name"] = None
+    assert diverse_rows(table, 2, columns="name")["name"].isna().sum() == 1
+
+
+def test_a_string_names_one_column():
+    table = pd.DataFrame({"a": [1, 2, 3], "b": [3, 1, 2], "ab": [5, 9, 7]})
+    report = diverse_rows(table, 2, columns="ab").attrs["diverse_rows"]
+    assert list(report["columns"]) == ["ab"]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_all_rows_need_no_columns(rows):
+    table = pd.DataFrame({"unit": ["cm"] * rows})
+    found = diverse_rows(table, rows)
+    assert list(found.index) == list(range(rows))
+    assert found.attrs["diverse_rows"]["distinct_rows"] == 1
+    assert found.attrs["diverse_rows"]["columns"]["unit"].startswith("left out: constant")
+
+
 @pytest.mark.parametrize(
     ("k", "options", "kind", "message"),
     [

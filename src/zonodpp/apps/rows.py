@@ -50,8 +50,9 @@ def diverse_rows(
         The rows to choose from.
     k : int
         How many rows, at most as many as there are.
-    columns : list of names, optional
-        The columns that count, even if they look like identifiers. None: all that can be used.
+    columns : list of names, or one name, optional
+        The columns that count, even if they look like identifiers or like text. Text of which
+        every value differs is left out all the same. None: all that can be used.
     weights : column name or (n,) array_like, optional
         Chances are proportional to the product of the weights of the rows. A row of weight zero is
         never picked. The column does not count for distances.
@@ -69,7 +70,8 @@ def diverse_rows(
     Raises
     ------
     ValueError
-        When k is larger than the number of rows of positive weight, or no column can be used.
+        When k is larger than the number of rows of positive weight, or when no column can be used
+        to choose from more than k rows.
 
     See Also
     --------
@@ -107,10 +109,13 @@ def diverse_rows(
     if np.count_nonzero(q) < k:
         raise ValueError(f"k = {k} rows asked for, but {np.count_nonzero(q)} have positive weight")
     encoded = encode(counted, columns)
-    if not encoded.points.shape[1]:
-        reasons = "; ".join(f"{column.name}: {column}" for column in encoded.columns[:8])
-        raise ValueError(f"no column can be used ({reasons}); columns=[...] makes columns count")
     points = np.round(encoded.points, _DIGITS) + 0.0  # minus zero becomes zero
+    if not points.shape[1]:
+        if k < n:
+            reasons = "; ".join(f"{column.name}: {column}" for column in encoded.columns[:8])
+            hint = "columns=[...] makes columns count" if columns is None else "name other columns"
+            raise ValueError(f"no column can be used ({reasons}); {hint}")
+        points = np.zeros((n, 1))  # all rows are equal, and all of them are picked
     chosen = _pick(points, q.copy(), k, answer, rng)
     found = table.iloc[chosen]
     found.attrs["diverse_rows"] = {
@@ -123,6 +128,8 @@ def diverse_rows(
 def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -> Integers:
     """Return k rows, sorted; all distinct rows come in before a second copy of any of them."""
     [generator] = spawn(rng, purpose="rows")
+    if k == len(points):
+        return np.arange(k)
     chosen = np.zeros(0, dtype=np.int64)
     while chosen.size < k:
         _, rows, merged = merge(points, weights)

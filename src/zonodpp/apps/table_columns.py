@@ -66,7 +66,8 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> EncodedTabl
 
     Each column that is used adds the same to the mean squared distance of two rows, whether it is
     a number or a category of many levels. Columns that are named are used even if they look like
-    identifiers.
+    identifiers or like text, unless they are text of which every value differs: that adds the same
+    to all distances.
 
     Examples
     --------
@@ -79,6 +80,8 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> EncodedTabl
     if not table.columns.is_unique:
         twice = list(table.columns[table.columns.duplicated()].unique())
         raise ValueError(f"several columns are called {listed(twice)}; rename them")
+    if isinstance(columns, str):
+        columns = [columns]
     unknown = [name for name in columns or () if name not in table.columns]
     if unknown:
         raise ValueError(f"no column {listed(unknown)}; there are {listed(list(table.columns))}")
@@ -111,8 +114,12 @@ def _encode_column(name: Hashable, cells: Any, asked: bool) -> tuple[Column, Flo
         note = "standardised" + (", missing values by median and flag" if missing else "")
     else:
         counts = np.bincount(present.astype(np.int64))  # descending, see `_read_cells`
-        kept = min(_MOST_LEVELS, int((counts >= max(2.0, _RARE * len(cells))).sum()))
-        if not asked and counts[:kept].sum() < _COVERED * present.size:
+        kept = int((counts >= max(2.0, _RARE * len(cells))).sum())
+        if asked and not kept:  # levels that several rows have, even if they are rare
+            kept = int((counts >= 2).sum())
+        kept = min(_MOST_LEVELS, kept)
+        used = asked and (kept or missing)  # not if one level would stand for all cells
+        if not used and counts[:kept].sum() < _COVERED * present.size:
             all_differ = "; every one differs" if distinct == present.size else ""
             return left_out("text", f"{distinct:,} values{all_differ}")
         pooled = np.where(empty, kept + 1, np.minimum(numbers, kept))
