@@ -317,6 +317,11 @@ def test_bad_input(X):
         selector.fit(np.full((20, 3), np.nan))
     with pytest.raises(ValueError, match="features"):
         selector.fit(X).transform(X[:, :5])
+    for large in (X * 1e200, -np.abs(X) * 1e160, sp.csr_array(X * 1e200)):
+        with pytest.raises(ValueError, match=r"X has entries up to .* scale the columns first"):
+            selector.fit(large)
+    with pytest.raises(ValueError, match="squares of entries of X overflow; scale"):
+        LandmarkSelector(3, transformer="pca").fit(lambda: iter([X * 1e200]))
 
 
 def nystroem_error(K, B):

@@ -182,6 +182,7 @@ def test_a_query_decides():
         ("One only.", 11, [0]),
         ("One. Two.", 2, [0, 1]),
         ("One. Two.", 5, [0, 1]),
+        ("One \ud800 only. Two.", 2, [0, 1]),
         ([], 2, []),
     ],
 )

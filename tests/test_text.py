@@ -96,6 +96,7 @@ def test_headings_and_entries_stand_by_themselves():
         ("", 0),
         (" \n\t\n ", 0),
         ("no full stop", 1),
+        ("Half \ud800 a character. \udfff It ends.", 2),
     ],
 )
 def test_odd_texts(given, expected):

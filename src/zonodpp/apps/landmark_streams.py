@@ -63,6 +63,8 @@ def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[Stream
     moments = take_moments(source, View(), centred=True)
     if moments.weight == 0:
         raise ValueError("the weights of all rows are zero: none could ever be picked")
+    if not np.isfinite(moments.scatter).all():
+        raise ValueError("the squares of entries of X overflow; scale the columns first")
     axes = PrincipalAxes(
         moments.mean, *directions_of_moments(source, moments, m - 1, weighted=True)
     )

@@ -24,6 +24,7 @@ from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
 
+_LARGEST = 1e150  # sums of the squares of larger entries exceed the range of float64
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 
 
@@ -181,6 +182,12 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return self
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        largest = max(float(X.max()), -float(X.min()))
+        if largest > _LARGEST:
+            raise ValueError(
+                f"X has entries up to {largest:.3g} in size, and squares of numbers above "
+                f"{_LARGEST:g} overflow; scale the columns first"
+            )
         if not weights.any():
             raise ValueError("the weights of all rows are zero: none could ever be picked")
         given = merge(X, weights)

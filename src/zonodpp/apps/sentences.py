@@ -24,6 +24,7 @@ _TITLE = 10  # words of the longest line without a full stop that counts as a he
 _MONSIEUR = re.compile(r"(?:^|[\s(\u00ab])M\.$")
 _INVISIBLE = re.compile("[\ufeff\u200b\u00ad]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which UTF-8 cannot encode
 _BREAK = re.compile("\r\n?|[\u0085\u2028]")
 _BLANK = re.compile(r"\n\s*\n|[\f\u2029]")
 _HEADING = re.compile(r"(?:#{1,6}|={1,6}(?=.*=$))\s+")
@@ -79,7 +80,8 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
         raise TypeError(f"text must be a str, got {type(text).__name__}; decode bytes first")
     code = read_language(language).code
     segment = optional("sentencex", "text", "a summary").segment
-    text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", _BREAK.sub("\n", text))))
+    text = _SURROGATE.sub("\ufffd", _BREAK.sub("\n", text))
+    text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", text)))
     known = set(re.findall(r"\w+(?:-\w+)*", text.lower()))
     units = [unit for block in _BLANK.split(text) for unit in _units(block)]
     sizes = [len(WORD.findall(unit.text)) for unit in units]
