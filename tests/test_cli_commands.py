@@ -73,6 +73,10 @@ def test_summarize(says, fails, folder):
     assert found["indices"] == sorted(found["indices"])
     Path("empty.txt").write_text(" \n")
     assert "nothing to summarize" in fails("summarize", "empty.txt")
+    page = b"<html><head><title>Tide</title></head><body><img src='a.png'></body></html>"
+    assert "no sentences to summarize" in fails("summarize", "-", stdin=page)
+    short = fails("summarize", DATA / "article.txt", "--words", 1)
+    assert "--words 1: every sentence to choose from" in short
     assert "binary" in fails("summarize", "-", stdin=bytes(100))
     help_text = " ".join(says("summarize", "--help").split())
     assert "auto, appendix, spread or lsa. [default: auto]" in help_text
@@ -233,15 +237,28 @@ def test_a_seed_that_the_program_chose_is_shown(call, says, folder):
         ("trees", "square.edges"),
         ("summarize", DATA / "article.txt", "-k", 3, "--answer", "draw"),
         ("landmarks", *foods, "-k", 3),
-        ("shortlist", *foods, "--relevance", "protein", "-k", 3),
+        ("shortlist", *foods, "--relevance", "protein", "-k", 3, "--answer", "draw"),
         ("volume", "foods.csv", "--columns", "protein,fat", "--method", "estimate"),
     ):
         code, out, err = call(*words)
         assert (code, err.count("\n")) == (0, 1)
         seed = re.fullmatch(r"zonodpp: seed (\d+); --seed \1 gives the same result again\n", err)[1]
         assert says(*words, "--seed", seed) == out
-        assert call(*words, "--json")[2] == ""  # the seed is in there
+        code, out, err = call(*words, "--json")
+        assert (code, err) == (0, "")
+        assert "seed" in json.loads(out)
         assert "seed" not in call(*words, "--no-such-option")[2]
+
+
+def test_a_seed_without_effect_is_left_out(says, folder):
+    for words in (
+        ("summarize", DATA / "article.txt", "-k", 3),
+        ("shortlist", "foods.csv", "--id", "food", "--relevance", "protein", "-k", 3),
+        ("rows", "foods.csv", "-k", 3),
+        ("volume", "foods.csv", "--columns", "protein,fat"),
+    ):
+        assert says(*words) == says(*words, "--seed", 4)
+        assert "seed" not in json.loads(says(*words, "--json"))
 
 
 STRICT = [

@@ -118,9 +118,12 @@ def test_completion(call):
 
 def test_a_reader_that_has_seen_enough(folder):
     script = f"{COMMAND} sample foods.csv --id food --csv -n 50000 --seed 1 | head -1"
-    done = subprocess.run(["bash", "-c", script], env=ENVIRONMENT, capture_output=True, check=True)
-    assert done.stderr == b""
-    assert done.stdout.startswith(b"chain,draw,item_0")
+    script += "; exit ${PIPESTATUS[0]}"
+    for unbuffered in ("", "1"):
+        settings = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(["bash", "-c", script], env=settings, capture_output=True)
+        assert (done.returncode, done.stderr) == (1, b"")
+        assert done.stdout.startswith(b"chain,draw,item_0")
 
 
 # The command, which sends itself Ctrl-C when the first draws have been stored.

@@ -173,32 +173,16 @@ def test_junk_parquet(fails):
     )
 
 
-def test_the_index_of_a_frame_is_no_feature(call):
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    frame = pd.DataFrame(X, columns=list("abc"), index=range(100, 112))
-    frame.to_parquet("plain.parquet")
-    frame.iloc[[0, 2, 3, 5]].to_parquet("filtered.parquet")
-    frame.set_index(pd.Index(list("stuvwxyzklmn"), name="name")).to_parquet("named.parquet")
-    frame.assign(name=list("stuvwxyzklmn")).iloc[[0, 2, 3, 5]].to_parquet("both.parquet")
-    for words, first in (
-        (("plain.parquet",), None),
-        (("filtered.parquet",), ["100", "102"]),
-        (("named.parquet",), ["s", "t"]),
-        (("both.parquet", "--id", "name"), ["s", "u"]),
-    ):
-        facts = json.loads(call("info", *words, "--json")[1])
-        assert facts["columns"] == ["a", "b", "c"]
-        assert facts.get("first items", [])[:2] == (first or [])
-
-
 def test_requests_that_cannot_be_met(fails):
     write("foods.csv", FOODS)
     foods = ("sample", "foods.csv", "--id", "food")
     assert "at most 3" in fails(*foods, "--rank", 9)
     assert "--size" in fails(*foods, "--size", 2, "--dpp")
     assert "has no column 'salt'; it has food, fat" in fails(*foods, "--columns", "salt")
-    assert "neither a column of foods.csv nor a file" in fails(*foods, "--weights", "salt")
+    neither = "salt is neither a column of foods.csv nor a file of 4 numbers"
+    assert f"--weights {neither}" in fails(*foods, "--weights", "salt")
+    foods_by = ("shortlist", "foods.csv", "--id", "food", "--relevance")
+    assert f"--relevance {neither}" in fails(*foods_by, "salt")
     assert "'salt' is no item" in fails(*foods, "--track", "salt")
     assert "--draws" in fails(*foods, "--draws", "many")
     assert "'--draws': 0" in fails(*foods, "--draws", 0)
@@ -218,7 +202,8 @@ def test_requests_that_cannot_be_met(fails):
     write("dependent.csv", "1,2\n2,4\n3,6\n")
     assert "pass --rank 1" in fails("sample", "dependent.csv")
     write("few.csv", "1\n2\n")
-    assert "expected 4 numbers" in fails(*foods, "--weights", "few.csv")
+    assert "--weights few.csv: expected 4 numbers" in fails(*foods, "--weights", "few.csv")
+    assert "--relevance few.csv: expected 4 numbers" in fails(*foods_by, "few.csv")
 
 
 def test_an_unexpected_error_is_one_line_too(fails, call, monkeypatch):

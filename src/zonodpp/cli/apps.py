@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from zonodpp import Zonotope, apps
 from zonodpp._optional import optional
-from zonodpp._types import Matrix
+from zonodpp._types import Floats, Matrix
 from zonodpp.apps.table_columns import encode
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
@@ -22,7 +23,14 @@ from zonodpp.cli.inputs import read_table
 from zonodpp.cli.interface import Input
 from zonodpp.cli.items import on_one_line, restricted_items
 from zonodpp.cli.messages import printable
-from zonodpp.cli.table import ColumnRoles, find_columns, is_gap, read_rows
+from zonodpp.cli.table import (
+    ColumnRoles,
+    collect,
+    find_columns,
+    is_gap,
+    read_rows,
+    without_row_numbers,
+)
 from zonodpp.linalg.dense import row_chunks, to_dense
 from zonodpp.linalg.gram import numerical_rank, triangle
 from zonodpp.streams.passes import View
@@ -39,12 +47,19 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
         raise ValueError(f"{name} is empty: there is nothing to summarize")
     names = ("sentences", "words", "query", "answer", "draws", "features", "language", "method")
     summary = apps.summarize(text, rng=options.seed, **options.pick(*names))
+    if not summary.all_sentences:
+        raise ValueError(f"{name} has no sentences to summarize; markup does not count")
+    if not summary.sentences:
+        found = f"every sentence to choose from {name} has more words"
+        raise ValueError(f"--words {options.words}: {found}; pass a larger number")
     sentences = [" ".join(sentence.split()) for sentence in summary.sentences]
-    facts = {"seed": options.seed, "sentences": sentences, "indices": summary.indices}
+    random = options.answer != "best"
+    facts: dict[str, object] = {"seed": options.seed} if random else {}
+    facts |= {"sentences": sentences, "indices": summary.indices}
     facts |= {"scores": summary.scores, "of": len(summary.all_sentences)}
     rows = zip(summary.indices, summary.scores, sentences, strict=True)
     table = [("index", "score", "sentence"), *rows]
-    return Result("\n".join(sentences), facts, table, random=options.answer != "best")
+    return Result("\n".join(sentences), facts, table, random=random)
 
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
@@ -79,18 +94,21 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    table = read_table(open_source(options.file, options.format), options, options.relevance)
+    source = open_source(options.file, options.format)
+    table = read_table(source, options, options.relevance, option="--relevance")
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
     assert table.weights is not None
     found = apps.shortlist(table.weights, table.matrix, options.k, rng=options.seed, **choices)
     assert isinstance(found, apps.Shortlist)
-    facts = {"seed": options.seed, "items": n, "indices": found.indices, "labels": found.labels}
+    random = options.answer == "draw"
+    facts: dict[str, object] = {"seed": options.seed} if random else {}
+    facts |= {"items": n, "indices": found.indices, "labels": found.labels}
     facts |= {"relevance": found.relevance, "diversity": found.diversity}
     rows = zip(found.labels, found.relevance.tolist(), strict=True)
     writers = {".npy": lambda path: np.save(path, found.indices)}
-    return Result(str(found), facts, [("item", "relevance"), *rows], writers)
+    return Result(str(found), facts, [("item", "relevance"), *rows], writers, random)
 
 
 def compute_volume(options: interface.VolumeOptions) -> Result:
@@ -149,14 +167,16 @@ def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
 def pick_rows(options: interface.RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
     source = open_source(options.file, options.format)
-    table, cells, roles = _read_frame(source, options)
-    names, weights = list(map(str, table.columns)), options.weights
-    counted = [names[place] for place in roles.features if names[place] != weights]
+    table, cells, roles = _read_frame(source, options, options.weights)
+    names = list(map(str, table.columns))
     labels = None if roles.id is None else names[roles.id]
-    asked = None if options.columns is None else counted
-    unlabelled = table.drop(columns=[] if labels is None or asked else labels)
-    choices = options.pick("weights", "answer")
-    found = apps.diverse_rows(unlabelled, options.k, columns=asked, rng=options.seed, **choices)
+    counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
+    asked = None if options.columns is None else list(counted.columns)
+    weights: str | Floats | None = options.weights
+    if roles.weights is not None:
+        weights = _frame_weights(source.name, names[roles.weights], table.iloc[:, roles.weights])
+    choices = options.pick("answer") | {"columns": asked, "weights": weights}
+    found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
     report = found.attrs["diverse_rows"]
     indices = found.index.to_numpy()
     picked, shown = table.iloc[indices], cells.iloc[indices]
@@ -192,7 +212,16 @@ def describe_columns(source: Source, options: Input) -> dict[str, object] | None
     return None
 
 
-def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
+def _frame_weights(source: str, name: str, column: Iterable[str]) -> Floats:
+    """Return the numbers in a column of a frame, where an empty cell is not a number."""
+    rows = ((0, ["" if cell != cell else cell]) for cell in column)  # NaN differs from itself
+    weights, _ = collect(source, ColumnRoles([name], None, 0, [], gaps=False), rows)
+    return weights.ravel()
+
+
+def _read_frame(
+    source: Source, options: Input, weights: str | None = None
+) -> tuple[Any, Any, ColumnRoles]:
     """Return a table twice, with types and as it stands in the file, and what its columns are."""
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     if source.format in ("csv", "tsv"):
@@ -209,4 +238,6 @@ def _read_frame(source: Source, options: Input) -> tuple[Any, Any, ColumnRoles]:
     else:
         table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
     shown = list(map(str, table.columns))
-    return table, cells, find_columns(source.name, options, None, len(shown), shown)
+    roles = find_columns(source.name, options, weights, len(shown), shown)
+    roles = without_row_numbers(source.name, options, roles, lambda place: table.iloc[:, place])
+    return table, cells, roles

@@ -35,6 +35,9 @@ NEEDED = {
     ".parquet": ("pyarrow.parquet", "parquet", "a .parquet file"),
     ".graphml": ("networkx", "graph", "GraphML"),
 }
+# Characters of one write to standard output. Where Python does not buffer it (PYTHONUNBUFFERED), a
+# write that the reader cuts short is no error: only the next write fails.
+_PIECE = 2**14
 _Form = TypeVar("_Form")
 Rows = Iterable[Sequence[object]]  # the names of the columns, then the rows
 
@@ -207,7 +210,9 @@ def _write_result(result: Result, destination: Output) -> None:
         raise click.UsageError("standard output is closed; write to a file with --out")
     text = _formatted(result, form)
     if isinstance(text, str):  # a terminal gets no control characters
-        sys.stdout.write(printable(text) if form != ".csv" or sys.stdout.isatty() else text)
+        text = printable(text) if form != ".csv" or sys.stdout.isatty() else text
+        for start in range(0, len(text), _PIECE):
+            sys.stdout.write(text[start : start + _PIECE])
     elif b"\0" in text and sys.stdout.isatty():
         raise click.UsageError("this is binary data; write it to a file with --out")
     else:

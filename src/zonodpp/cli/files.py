@@ -151,11 +151,11 @@ def parquet_facts(source: Source) -> Any:
         return facts
 
 
-def read_parquet(source: Source) -> Any:
-    """Return the pyarrow table in a Parquet file."""
+def read_parquet(source: Source, columns: list[str] | None = None) -> Any:
+    """Return the pyarrow table in a Parquet file, or some columns of it."""
     parquet_facts(source)
     with readable(source, "a Parquet file") as stream:
-        return optional(*NEEDED[".parquet"]).read_table(stream)
+        return optional(*NEEDED[".parquet"]).read_table(stream, columns=columns)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
 from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
 from zonodpp.cli.interface import Input
-from zonodpp.cli.table import ColumnRoles, collect, find_columns, read_rows
+from zonodpp.cli.table import ColumnRoles, collect, find_columns, read_rows, without_row_numbers
 from zonodpp.linalg.dense import to_dense
 from zonodpp.streams.sources import RowSource, source_of
 
@@ -69,12 +69,18 @@ class ItemTable:
 
 
 def read_table(
-    source: Source, options: Input, weights: str | None = None, *, passes: bool = False
+    source: Source,
+    options: Input,
+    weights: str | None = None,
+    *,
+    option: str = "--weights",
+    passes: bool = False,
 ) -> ItemTable:
     r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
 
-    Weights are in a column, kept apart from the features, or in a file of their own. If ``passes``
-    is true, a file that is large for the memory of this machine is read in passes.
+    Weights are in a column, kept apart from the features, or in a file of their own; ``option`` is
+    what names them at the shell. If ``passes`` is true, a file that is large for the memory of this
+    machine is read in passes.
 
     Examples
     --------
@@ -104,12 +110,18 @@ def read_table(
         roles, numbers, labels = _parquet_columns(source, options, column)
     else:
         roles, numbers, labels = _array_columns(source, options, column)
+    places = roles.numeric
+    roles = without_row_numbers(
+        source.name, options, roles, lambda place: numbers[:, places.index(place)]
+    )
+    if roles.numeric != places:
+        numbers = numbers[:, [places.index(place) for place in roles.numeric]]
     d = len(roles.features)
     q = None if roles.weights is None else to_dense(numbers[:, d:]).ravel()
     numbers = numbers[:, :d]
     if weights is not None and q is None:
         n = numbers.shape[0 if options.items == "rows" else 1]
-        q = _read_weights(source.name, weights, n)
+        q = _read_weights(source.name, option, weights, n)
     columns = roles.names and [roles.names[place] for place in roles.features]
     return ItemTable(source.name, numbers, numbers.shape, labels, columns, q)
 
@@ -123,7 +135,7 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
     if source.path is None or source.format not in ("npy", "parquet") or options.items != "rows":
         return None
     X: MatrixLike = source.path
-    columns, id = None, None
+    columns, id, roles = None, None, None
     q: ArrayLike | None = None
     if source.format == "npy":
         X = read_array(source)
@@ -133,18 +145,23 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
     else:
         facts = parquet_facts(source)
         roles = _parquet_roles(source, facts.schema.to_arrow_schema(), options, weights)
-        names = roles.names or []
-        columns = [names[place] for place in roles.features]
-        id = None if roles.id is None else names[roles.id]
-        q = None if roles.weights is None else names[roles.weights]
-        shape = facts.num_rows, len(columns)
+        shape = facts.num_rows, len(roles.features)
     size = 8 * math.prod(shape)
     if size <= _SHARE * physical_memory():
         return None
     memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
+    if roles is not None:
+        names = roles.names or []
+        roles = without_row_numbers(
+            source.name, options, roles, lambda place: read_parquet(source, [names[place]])[0]
+        )
+        columns = [names[place] for place in roles.features]
+        id = None if roles.id is None else names[roles.id]
+        q = None if roles.weights is None else names[roles.weights]
+        shape = shape[0], len(columns)
     if weights is not None and q is None:
-        q = _read_weights(source.name, weights, shape[0])
+        q = _read_weights(source.name, "--weights", weights, shape[0])
     found = source_of(X, q, columns, id)
     assert found is not None
     return ItemTable(source.name, found[0], shape, columns=columns, ids=found[1])
@@ -187,14 +204,15 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
     return roles, *collect(source.name, roles, ((0, cells) for cells in rows))
 
 
-def _read_weights(items: str, file: str, n: int) -> Floats:
-    """Return the numbers in a file, one for each item."""
+def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
+    """Return the numbers in the file that an option names, one for each item."""
     if not os.path.exists(file):
-        raise ValueError(f"{file} is neither a column of {items} nor a file of {n} numbers")
+        known = f"a column of {items} nor a file of {n} numbers"
+        raise ValueError(f"{option} {file} is neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
     found = np.asarray(read_array(source) if is_array else read_table(source, Input()).matrix)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
-        raise ValueError(f"{file}: expected {n} numbers, one an item, got {shape}")
+        raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")
     return found.ravel()

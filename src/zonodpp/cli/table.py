@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import re
+import warnings
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
 from zonodpp.arguments import listed
@@ -21,6 +24,8 @@ from zonodpp.cli.messages import quoted
 _HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 _FEW = 12  # names of columns shown in a message
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
+# The header of an index without a name as pandas writes it, and as pandas reads it.
+_NAMELESS = re.compile(r"(Unnamed: \d+)?")
 Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
 
 
@@ -58,9 +63,38 @@ def find_columns(
         features = [place for place in range(width) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in next(csv.reader([options.columns]), [])]
+    _check_some_left(source, features)
+    return ColumnRoles(names, labels, apart, features, options.missing != "error")
+
+
+def _check_some_left(source: str, features: list[int]) -> None:
     if not features:
         raise ValueError(f"{source} has no columns left to serve as features")
-    return ColumnRoles(names, labels, apart, features, options.missing != "error")
+
+
+def without_row_numbers(
+    source: str, options: Input, roles: ColumnRoles, cells: Callable[[int], ArrayLike]
+) -> ColumnRoles:
+    """Leave out features without a name that count the rows, from 0 or 1, and warn of them.
+
+    pandas writes its index as such a column. ``cells`` returns the cells of a column.
+    """
+    if options.columns is not None or roles.names is None:
+        return roles
+    features = []
+    for place in roles.features:
+        if _NAMELESS.fullmatch(roles.names[place]) and _counts_rows(np.asarray(cells(place))):
+            found = f"{source}: column {place} (from 0) has no name of its own and counts the rows"
+            advice = "it is left out, unless --columns names it by its number"
+            warnings.warn(f"{found}; {advice}", stacklevel=2)
+        else:
+            features.append(place)
+    _check_some_left(source, features)
+    return roles._replace(features=features)
+
+
+def _counts_rows(cells: Floats) -> bool:
+    return any(np.array_equal(cells, np.arange(start, start + len(cells))) for start in (0, 1))
 
 
 def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, int, Iterator[Row]]:
@@ -123,8 +157,10 @@ def is_gap(cell: object) -> bool:
 
 def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
     """Say where a cell is that holds no finite number, and what to do about it."""
-    column, hint = str(place) if roles.names is None else roles.names[place], ""
-    if row == 0 and roles.id is None:
+    column, hint = (roles.names and roles.names[place]) or str(place), ""
+    if place == roles.weights:
+        hint = "; weights and relevance are numbers"
+    elif row == 0 and roles.id is None:
         hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
     elif row == 0 and roles.names is None:
         hint = "; if the first row has names, pass --header"
