@@ -500,6 +500,68 @@ class TestEigenvaluesFarApart:
             np.testing.assert_allclose(np.exp(found.log_prob(padded(sets, 6))), expected, atol=1e-9)
 
 
+def low_rank_kernels(n, rng):
+    """Yield kernels of n items, of rank below n, and their ranks."""
+    r = int(rng.integers(1, n))
+    X = rng.normal(size=(n, r))
+    Q = np.linalg.qr(X)[0]
+    yield X @ X.T, r
+    yield Q @ Q.T, r
+    whole = rng.integers(-2, 3, size=(n, r)).astype(float)
+    if whole.any():
+        yield whole @ whole.T, np.linalg.matrix_rank(whole)
+    points = 2 * rng.normal(size=(r, 2))[[*range(r), *rng.integers(r, size=n - r)]]
+    yield np.exp(-5 * ((points[:, None] - points) ** 2).sum(axis=2)), r
+    for orders in (2, 12):  # items of different size
+        sizes = 10 ** rng.uniform(-orders, orders, n)
+        yield Q @ Q.T * sizes * sizes[:, None], r
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 8, 10, 20])
+def test_rank_of_small_kernels(n):
+    rng = np.random.default_rng(n)
+    for _ in range(40):
+        for L, rank in low_rank_kernels(n, rng):
+            L = (L + L.T) / 2
+            assert DPP(L=L).r == rank
+            check_psd(L)
+            with pytest.raises(ValueError, match="rank"):
+                KDPP(L, rank + 1)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_law_of_a_small_laplacian(k):
+    """Its eigenvalue zero is computed as several units of rounding."""
+    L = 3.0 * np.eye(3) - 1.0
+    target, law = (DPP(L=L) if k is None else KDPP(L, k)), law_of(L, k)
+    assert target.r == 2
+    np.testing.assert_allclose(np.exp(target.log_prob(law[0])), law[1], atol=1e-12)
+    assert law_value(sample(target, DRAWS, rng=0), law) > 1e-4
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_rank_of_more_features_than_items(n):
+    rng = np.random.default_rng(n)
+    for r in range(1, n):
+        X = rng.normal(size=(n, r)) @ rng.normal(size=(r, n + 2))
+        target = DPP.from_features(X)
+        assert target.r == r
+        np.testing.assert_allclose(target.phi @ target.phi.T, X @ X.T, atol=1e-12 * n**2)
+
+
+@pytest.mark.parametrize("how", ["clip", "shift"])
+@pytest.mark.parametrize("n", [1, 3, 4, 12])
+def test_repaired_kernels_pass_the_check(n, how):
+    rng = np.random.default_rng(n)
+    for shift in (0.0, -1.0, -1e8):
+        for _ in range(100):
+            M = rng.normal(size=(n, n)) + shift * np.eye(n)
+            repaired = nearest_psd(M + M.T, how=how)
+            check_psd(repaired)
+            if repaired.any():
+                DPP(L=repaired)
+
+
 @pytest.mark.parametrize("shift", [1e-14, 1e-10, 1e-6])
 def test_one_rule_for_negative_eigenvalues(shift):
     X = np.random.default_rng(0).normal(size=(100, 50))

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from zonodpp._types import Floats, MatrixLike
 from zonodpp.arguments import one_of
-from zonodpp.linalg.kernel import read_kernel, rounding_of_eigenvalues
+from zonodpp.linalg.kernel import read_kernel, rounding_of_eigenvalues, rounding_share
 
 
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
@@ -19,7 +19,8 @@ def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
         The kernel.
     tol : float, optional
         How far below zero, as a share of the largest, an eigenvalue may be. By default what
-        rounding explains: ``n`` times the precision of K's type (so 1e-7 times n for float32).
+        rounding explains: ``n`` times the precision of K's type (so 1e-7 times n for float32), or
+        1.4e-14 if that is more.
 
     Returns
     -------
@@ -48,7 +49,8 @@ def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
     """
     kernel, precision = as_kernel(K)
     values = scipy.linalg.eigvalsh(kernel)
-    rounding_of_eigenvalues(values, "K", len(kernel) * precision if tol is None else tol)
+    tol = rounding_share(len(kernel), precision) if tol is None else tol
+    rounding_of_eigenvalues(values, "K", tol)
     return float(values[0])
 
 
@@ -93,7 +95,8 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     if values[0] >= 0:
         return kernel.copy()
     if how == "shift":
-        return np.asarray(kernel - values[0] * np.eye(len(kernel)))
+        error = rounding_share(len(kernel), np.finfo(float).eps) * np.abs(values).max()
+        return np.asarray(kernel + (error / 2 - values[0]) * np.eye(len(kernel)))
     positive = values > 0
     root = vectors[:, positive] * np.sqrt(values[positive])
     return np.asarray(root @ root.T)

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count
-from zonodpp.linalg.kernel import NotPositiveError
+from zonodpp.linalg.kernel import NotPositiveError, rounding_share
 
 _EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
 _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
@@ -19,7 +19,7 @@ _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products,
 
 def pivoted_factor(L: Floats, eps: float) -> Floats:
     """Return G with L = G G' to relative precision ``eps``, with as few columns as that takes."""
-    tolerance = len(L) * eps * float(np.diagonal(L).max())
+    tolerance = rounding_share(len(L), eps) * float(np.diagonal(L).max())
     lower, pivots, rank, _ = lapack.dpstrf(L.T, tol=tolerance, lower=1)  # L = L' is not copied
     G = np.empty((len(L), rank))
     G[pivots - 1] = np.tril(lower[:, :rank])
@@ -58,7 +58,7 @@ def partial_factor(
     largest = root.max()
     trace = ((root / largest) ** 2).sum()
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
-    noise = 16 * kernel.precision * np.sqrt(n)
+    noise = np.full(n, 16 * kernel.precision * np.sqrt(n))  # errors that the shares may have
     F = np.empty((min(rank, 64), n))
     pivots = np.empty(rank, dtype=np.int64)
     t = 0
@@ -72,7 +72,7 @@ def partial_factor(
             proposed = rng.choice(n, min(_PROPOSALS, rank - t), p=left / left.sum())
         block = (kernel.columns(proposed) / safe[:, None] / safe[proposed]).T
         block -= F[:t, proposed].T @ F[:t]
-        chosen, lower = _accept(block[:, proposed], share[proposed], rank - t, noise, rng)
+        chosen, lower = _accept(block[:, proposed], share[proposed], rank - t, noise[proposed], rng)
         pivots[t : t + len(chosen)] = proposed[chosen]
         if t + len(chosen) > len(F):
             F = np.vstack([F, np.empty((min(max(t, _PROPOSALS), rank - t), n))])
@@ -80,7 +80,10 @@ def partial_factor(
         rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
         rows[:, share == 0] = 0.0
         share -= np.einsum("ij,ij->j", rows, rows)
-        if share.min() < -max(1e-8, 100 * noise):
+        # A pivot of small share makes the errors of all that depends on it larger.
+        growth = noise[proposed[chosen]] / np.diagonal(lower) ** 2
+        noise = np.maximum(noise, (rows**2 * growth[:, None]).max(axis=0))
+        if (share < -np.maximum(1e-8, 100 * noise)).any():
             raise _not_positive(kernel)
         share[proposed[chosen]] = 0.0
         share[share <= noise] = 0.0
@@ -89,7 +92,7 @@ def partial_factor(
 
 
 def _accept(
-    block: Floats, before: Floats, most: int, noise: float, rng: np.random.Generator | None
+    block: Floats, before: Floats, most: int, noise: Floats, rng: np.random.Generator | None
 ) -> tuple[list[int], Floats]:
     """Accept proposed pivots by what is left of their entries; return the Cholesky factor too.
 
@@ -102,7 +105,7 @@ def _accept(
     for i in range(len(before)):
         if len(chosen) == most:
             break
-        if left[i] > max(bars[i], noise if chosen else 0.0):
+        if left[i] > max(bars[i], noise[i] if chosen else 0.0):
             t = len(chosen)
             columns[:, t] = (block[:, i] - columns[:, :t] @ columns[i, :t]) / np.sqrt(left[i])
             columns[i, t] = np.sqrt(left[i])

@@ -9,6 +9,9 @@ from zonodpp.arguments import as_matrix, check_finite, is_dataframe
 from zonodpp.linalg.dense import largest_entries, to_dense
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
+# Error of `scipy.linalg.eigh`, relative to the largest eigenvalue: at most 24 units of rounding in
+# 20,000 random kernels of rank below n, with n from 2 to 128; it does not grow with n.
+_EIGH = 64 * float(np.finfo(float).eps)
 
 
 def read_kernel(
@@ -58,6 +61,15 @@ class NotPositiveError(ValueError):
             f"zonodpp.features.nearest_psd({name}) takes the negative ones away; "
             f"nearest_psd({name}, how='shift') adds {-smallest:.3g} to the diagonal"
         )
+
+
+def rounding_share(n: int, eps: float) -> float:
+    """Return the size, relative to the largest, of eigenvalues that may be rounding errors.
+
+    Both the errors of n x n entries, given to relative precision ``eps``, and those of the
+    computation count.
+    """
+    return max(n * eps, _EIGH)
 
 
 def rounding_of_eigenvalues(values: Floats, name: str, tol: float) -> float:

@@ -17,7 +17,7 @@ from zonodpp.arguments import check_finite
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor, pivoted_factor
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
 from zonodpp.linalg.gram import factorise_by_cholesky, triangle
-from zonodpp.linalg.kernel import rounding_of_eigenvalues
+from zonodpp.linalg.kernel import rounding_of_eigenvalues, rounding_share
 
 _EPS = float(np.finfo(float).eps)
 _GRADED = 1e8  # ratio of sizes beyond which plain eigenvalues would lose digits
@@ -46,10 +46,10 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     used = np.flatnonzero(sizes > 0)
     if not used.size:
         return Spectrum(np.zeros((n, 0)), np.zeros(0))
-    if m > n:
+    if m > n and factorise_by_cholesky(Phi, None) is not None:  # the items are independent
         scale = float(sizes.max())
         return of_features(triangle([to_dense(Phi).T / scale]).T * scale, eps)
-    gram = factorise_by_cholesky(Phi.T, None)
+    gram = factorise_by_cholesky(Phi.T, None) if m <= n else None
     if gram is not None:  # Phi = Q C with Q = Phi W' and C = W'^{-1}
         turn, singular = _left_singular(np.asarray(np.linalg.inv(gram.W).T))
         return Spectrum(np.asarray(Phi @ (gram.W.T @ turn)), 2 * np.log(singular))
@@ -95,28 +95,35 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
     NotPositiveError
         When an eigenvalue is below zero by more than rounding explains.
     """
-    n = len(L)
+    n, rounding = len(L), rounding_share(len(L), eps)
     diagonal = np.diagonal(L)
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     if diagonal.min() >= 0 and diagonal.max() > 0:
         graded = diagonal.max() > _GRADED * diagonal[diagonal > 0].min()
-        factor = _graded_factor(L, eps) if graded else pivoted_factor(L, eps)
+        factor, amplified = _graded_factor(L, eps) if graded else (pivoted_factor(L, eps), 8.0)
         cheaper = graded or factor.shape[1] <= _LOW_RANK * n
         # What is missing may be a negative eigenvalue, which `eigh` shows, unless L is graded.
-        if cheaper and _is_close(L, factor, lengths, (1e3 if graded else 8) * n * eps):
+        if cheaper and _is_close(L, factor, lengths, amplified * rounding):
             return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)
-    kept = values > rounding_of_eigenvalues(values, "L", n * eps)
+    kept = values > rounding_of_eigenvalues(values, "L", rounding)
     return Spectrum(vectors[:, kept][:, ::-1], np.log(values[kept][::-1]))
 
 
-def _graded_factor(L: Floats, eps: float) -> Floats:
-    """Return the Cholesky factor with largest pivots first: its columns are graded as L is."""
+def _graded_factor(L: Floats, eps: float) -> tuple[Floats, float]:
+    """Return the Cholesky factor with largest pivots first: its columns are graded as L is.
+
+    Returns also by how much rounding errors may have grown: a pivot that is a small share of its
+    diagonal entry makes them larger.
+    """
+    diagonal = np.diagonal(L)
     try:
-        kernel = KernelColumns(np.diagonal(L), lambda items: L[items].T, eps)
-        return partial_factor(kernel, None, 0.0)[0]
+        kernel = KernelColumns(diagonal, lambda items: L[items].T, eps)
+        factor, pivots = partial_factor(kernel, None, 0.0)
     except ValueError:  # an entry is larger than the diagonal allows: eigenvalues tell by how much
-        return np.zeros((len(L), 1))
+        return np.zeros((len(L), 1)), 0.0
+    shares = np.diagonal(factor[pivots]) ** 2 / diagonal[pivots]
+    return factor, 1e3 / float(shares.min())
 
 
 def _is_close(L: Floats, factor: Floats, lengths: Floats, tolerance: float) -> bool:
