@@ -162,6 +162,26 @@ def test_the_maximum_equals_that_of_enumeration(target):
     assert np.exp(target.log_prob(found.subset)) == pytest.approx(probabilities.max())
 
 
+def coarse_rows():
+    """Yield rows of few distinct values, of which many sets of k are singular."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rows = rng.integers(-1, 2, size=(8, 3)).astype(float)
+        if np.linalg.matrix_rank(rows) == 3:
+            yield from ((rows, k) for k in (3, 4, 5))
+    yield np.array([[1, 0], [1, 0], [0, 1], [1, 1], [0, 0], [1, -1]], dtype=float), 2
+    yield np.repeat(np.eye(5), 3, axis=0), 6
+    factors = np.repeat(np.eye(3), 4, axis=0), np.tile(np.eye(4)[:, 1:], (3, 1))
+    yield np.hstack(factors), 7
+
+
+def test_singular_random_designs_do_no_harm():
+    for rows, k in coarse_rows():
+        _, probabilities = enumerate_designs(Design(rows, k))
+        found = find_map(Design(rows, k))
+        assert np.exp(Design(rows, k).log_prob(found.subset)) == pytest.approx(probabilities.max())
+
+
 def best_factor(rows, members):
     """By what the best exchange multiplies the determinant, each by a determinant of its own."""
     before = np.linalg.slogdet(rows[members].T @ rows[members])[1]

@@ -21,6 +21,7 @@ from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.maximum.local_search import ENTRIES, FEW, SHARE, TOLERANCE, Climb
 
 _STARTS = 2  # random designs from which to climb too; more gain little (docs/designs.md)
+_FIRST = 1e4  # added to the log length of rows that are to be taken first; floats end at e^745
 _LONGEST = 6  # rows that an excursion adds or drops; Mitchell's DETMAX takes the same number
 
 
@@ -52,7 +53,7 @@ def _search(rows: Floats, members: Integers, starts: int) -> Climb:
     """
     spare, room = members.size - rows.shape[1], len(rows) - members.size
     rng = np.random.default_rng(0)
-    others = [rng.choice(len(rows), members.size, replace=False) for _ in range(starts)]
+    others = [_random_design(rows, members.size, rng) for _ in range(starts)]
     best = max((_climb(rows, begin) for begin in [members, *others]), key=lambda c: c.log_det)
     length = 2  # an excursion of one row is an exchange
     while length <= _LONGEST:
@@ -67,6 +68,15 @@ def _search(rows: Floats, members: Integers, starts: int) -> Climb:
         if found.log_det > best.log_det + TOLERANCE:
             best, length = found._replace(steps=best.steps + found.steps + 1), 2
     return best
+
+
+def _random_design(rows: Floats, k: int, rng: np.random.Generator) -> Integers:
+    """Draw k rows; if they do not span the space, others take the place of some of them."""
+    drawn = rng.choice(len(rows), k, replace=False)
+    items = items_of(rows)
+    items.log_scale[drawn] += _FIRST
+    basis = pick_greedily(items, rows.shape[1])
+    return np.append(basis, drawn[~np.isin(drawn, basis)])[:k]
 
 
 def _climb(rows: Floats, members: Integers) -> Climb:
