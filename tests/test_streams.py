@@ -20,7 +20,8 @@ from zonodpp.apps.landmark_streams import streamed_target
 from zonodpp.arguments import spawn
 from zonodpp.runs import sampling
 from zonodpp.samplers import streamed
-from zonodpp.streams.sources import array_rows, source_of
+from zonodpp.streams.passes import View
+from zonodpp.streams.sources import Batch, array_rows, source_of
 from zonodpp.targets.streamed import StreamedDPP
 
 CASES = matrices()
@@ -374,12 +375,29 @@ def test_bad_batches_are_named(batches, message):
 
 def test_a_source_that_changes_is_found_out():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="rows of batch 0 add up to another sum"):
+    with pytest.raises(ValueError, match="rows of batch 0, or their order, are not those"):
         sample(ProjectionDPP.from_features(lambda: [rng.normal(size=(9, 2))]), 1, rng=0)
     sizes = iter([5, 6, 7])
     X = np.eye(9, 2) + 1
     with pytest.raises(ValueError, match="batch 1 had 5 rows in the first pass and 6"):
         sample(ProjectionDPP.from_features(lambda: [X, X[: next(sizes)]]), 1, rng=0)
+
+
+@pytest.mark.parametrize("rows", [np.random.default_rng(0).normal(size=(9, 4)), np.eye(40)])
+def test_another_order_of_rows_is_found_out(rows):
+    rng = np.random.default_rng(1)
+    target = ProjectionDPP.from_features(lambda: iter([rng.permutation(rows)]))
+    with pytest.raises(ValueError, match="or their order"):
+        sample(target, 1, rng=0)
+
+
+def test_places_of_blocks_count():
+    rows = np.random.default_rng(0).integers(9, size=(2**14, 4)).astype(float)
+    sums = [
+        sum(block.total for block in View().blocks(0, Batch(X, None)))
+        for X in (rows, np.roll(rows, 2**13, axis=0))
+    ]
+    assert sums[0] != pytest.approx(sums[1], rel=1e-9)
 
 
 def test_row_numbers_beyond_32_bits(table):

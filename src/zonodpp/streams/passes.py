@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from zonodpp.streams.sources import Batch
 # with a small matrix fit into the second-level cache together. Blocks twice as large took twice
 # the time for products with 16 x 16 matrices.
 BLOCK = 2**15
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are spread evenly, neighbours far apart
 
 
 class Block(NamedTuple):
@@ -28,7 +30,7 @@ class Block(NamedTuple):
 
     rows: Floats
     weights: Floats | None
-    total: float  # the sum of what was stored
+    total: float  # the sum of what was stored, weighted by place
 
     def scaled(self) -> Floats:
         """Return the rows times the roots of their weights."""
@@ -57,12 +59,14 @@ class View:
         for start in range(0, max(1, m), step):
             rows = room[: min(step, m - start)]
             rows[:] = batch.rows[start : start + step]
-            total = _sum(rows, number, start, "an entry that is NaN or infinite")
+            place = 1.0 + start / step * _GOLDEN % 1.0
+            total = place * _sum(rows, number, start, "an entry that is NaN or infinite")
             weights = None
             if batch.weights is not None and self.weighted:
                 weights = np.asarray(batch.weights[start : start + step], dtype=np.float64)
                 problem = "a weight that is negative or not finite"
-                total += _sum(np.where(weights >= 0, weights, np.nan), number, start, problem)
+                column = np.where(weights >= 0, weights, np.nan)[:, None]
+                total += place * _sum(column, number, start, problem)
             yield Block(*self.seen(rows, weights), total)
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
@@ -83,21 +87,32 @@ class View:
 
 
 def _sum(values: Floats, number: int, start: int, problem: str) -> float:
-    """Return the sum of entries, or refuse a row that has one which is not finite."""
-    total = float(values.sum())
+    """Return the sum of entries (m, d), or refuse a row that has one which is not finite.
+
+    Each entry is multiplied by a number of its place, so that the order of rows counts.
+    """
+    m, d = values.shape
+    marks = _marks((max(m, d) - 1).bit_length())
+    total = float((marks[:m] @ values) @ marks[:d])
     if not np.isfinite(total):
         bad = ~np.isfinite(values)
         if bad.any():
-            row = start + int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+            row = start + int(np.flatnonzero(bad.any(axis=1))[0])
             raise ValueError(f"row {row} of batch {number} has {problem}")
     return total
+
+
+@cache
+def _marks(bits: int) -> Floats:
+    """Return 2**bits numbers from 1 to 2 that differ clearly between neighbours."""
+    return 1.0 + np.arange(2**bits) * _GOLDEN % 1.0
 
 
 class RowMoments(NamedTuple):
     """Of rows: their weight in all, their mean, and their scatter about the mean."""
 
-    # (batches, 2): rows, and the sum of all that was stored. By them a later pass sees that the
-    # source has changed.
+    # (batches, 2): rows, and the sum of all that was stored, weighted by place. By them a later
+    # pass sees that the source has changed.
     check: Floats
     first: int  # the number of the first batch
     weight: float

@@ -265,8 +265,8 @@ def _need_same(before: Floats, now: Floats) -> None:
         if not apart.any():
             return
         k = int(np.argmax(apart.any(axis=1)))
-        change = f"the rows of batch {k} add up to another sum than in the first pass"
+        change = f"the rows of batch {k}, or their order, are not those of the first pass"
         if apart[k, 0]:
             (old, _), (new, _) = before[k], now[k]
             change = f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one"
-    raise ValueError(f"{change}; the source must yield the same rows each time")
+    raise ValueError(f"{change}; the source must yield the same rows in the same order each time")
