@@ -527,6 +527,12 @@ def test_an_adjacency_matrix_may_be_off_by_rounding():
         ProjectionDPP.from_graph(matrix)
 
 
+def test_repeated_names_of_nodes_are_refused():
+    path = sp.csr_array(nx.to_scipy_sparse_array(nx.path_graph(4)))
+    with pytest.raises(ValueError, match="several nodes have the name x; give each"):
+        ProjectionDPP.from_graph(path, names=["x", "x", "y", "z"])
+
+
 def test_edges_under_other_names_make_no_networkx_tree():
     target = ProjectionDPP.from_graph(nx.cycle_graph(4)).with_labels(["ab", "bc", "cd", "da"])
     samples = sample(target, 1, rng=0)
@@ -616,3 +622,20 @@ def test_accurate_product():
     ).reshape(9, 9)
     assert (misses <= error + 2.0**-53 * np.abs(found)).all()
     assert np.abs(W @ X - found).max() > 1e4 * misses.max()
+
+
+def test_columns_of_dataframes_by_name():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(6, 4)), columns=[*"abcq"])
+    table.insert(0, "key", [*"uvwxyz"])
+    target = ProjectionDPP.from_features(table, columns=["c", "a"], ids="key", weights="q")
+    assert target.labels == [*"uvwxyz"]
+    expected = ProjectionDPP.from_features(table[["c", "a"]], weights=table["q"])
+    np.testing.assert_array_equal(target.A, expected.A)
+    np.testing.assert_array_equal(target.marginals(), expected.marginals())
+    assert ProjectionDPP.from_features(table, ids="key", weights="q").r == 3
+    with pytest.raises(ValueError, match="there is no column 'nonsense'; there are key, a, b"):
+        ProjectionDPP.from_features(table, ids="nonsense")
+    for option in ({"columns": ["a"]}, {"ids": "key"}):
+        with pytest.raises(TypeError, match="an array has no names"):
+            ProjectionDPP.from_features(rng.normal(size=(6, 2)), **option)

@@ -24,6 +24,7 @@ from zonodpp._optional import optional
 from zonodpp._stderr import is_watched
 from zonodpp._threads import one_thread
 from zonodpp._types import Integers, MatrixLike
+from zonodpp.arguments import is_dataframe
 
 BATCH = 2**20  # entries of a batch of an array: 8 MiB as float64
 Result = TypeVar("Result")
@@ -230,6 +231,18 @@ def _chosen(
     return tuple(found)
 
 
+def take_columns(
+    X: MatrixLike, weights: ArrayLike | None, columns: list[str] | None, ids: str | None
+) -> tuple[MatrixLike, ArrayLike | None]:
+    """Return the features of a pandas DataFrame, with ids as its index, and the weights."""
+    named = weights if isinstance(weights, str) else None
+    if not is_dataframe(X) or (columns is None and ids is None and named is None):
+        return X, weights
+    found = list(_chosen(list(X.columns), columns, named, ids))
+    weights = weights if named is None else X[named].to_numpy()
+    return (X if ids is None else X.set_index(ids))[found], weights
+
+
 def source_of(
     X: Any, weights: Any, columns: list[str] | None, ids: str | None
 ) -> tuple[RowSource, RowSource | None] | None:
@@ -245,12 +258,18 @@ def source_of(
         found = _chosen(data.schema.names, columns, weights, ids)
         labels = None if ids is None else parquet_rows(data, (ids,), None)
         return parquet_rows(data, found, weights), labels
+    if is_dataframe(X):
+        return None
     mapped = isinstance(X, np.memmap)
+    if columns is not None or ids is not None:
+        kinds = {"a memory map": mapped, "a Dask array": dask, "a function": callable(X)}
+        kind = next((kind for kind, true in kinds.items() if true), "an array")
+        raise TypeError(
+            f"columns= and ids= name columns of a table; {kind} has no names. Pass a DataFrame, or "
+            "the columns alone, and name the items of the target by with_labels"
+        )
     if not (mapped or dask or callable(X)):
         return None
-    if columns is not None or ids is not None:
-        kind = "a memory map" if mapped else "a Dask array" if dask else "a function"
-        raise TypeError(f"columns= and ids= name columns of a table; {kind} has no names")
     if dask:
         return dask_rows(X, weights), None
     if mapped:

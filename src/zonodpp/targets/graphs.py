@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from zonodpp._types import Floats, Integers, Labels
+from zonodpp.arguments import listed
 from zonodpp.linalg.columns import frozen
 
 if TYPE_CHECKING:
@@ -174,5 +176,11 @@ def _read_adjacency(
         return graph, np.asarray(upper.data), EdgePairs(tail, head)
     if len(names) != graph.nodes:
         raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"names of nodes must differ, but several nodes have the name {listed(repeated)}; "
+            "give each node a name of its own"
+        )
     pairs = zip(tail.tolist(), head.tolist(), strict=True)
     return graph, np.asarray(upper.data), [(names[u], names[v]) for u, v in pairs]

@@ -12,7 +12,7 @@ from zonodpp.arguments import as_matrix, as_positive, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.reduction import principal_scores, projection_basis
-from zonodpp.streams.sources import source_of
+from zonodpp.streams.sources import source_of, take_columns
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header
@@ -99,7 +99,7 @@ class ProjectionDPP(VolumeSampling):
             files and functions that return an iterator of batches are read in passes, batch by
             batch, and never held in memory; see docs/streams.md.
         weights : (n,) array_like, optional
-            Item weights q, for instance relevance.
+            Item weights q, for instance relevance; of a table also the name of a column.
         rank : int, optional
             Use the coordinates along the leading ``rank`` principal directions (PCA, centred).
         jitter : float, optional
@@ -108,9 +108,9 @@ class ProjectionDPP(VolumeSampling):
         rng : seed or Generator, optional
             For ``jitter``.
         columns : list of str, optional
-            The columns of a Parquet file or Dask dataframe to take; all by default.
+            The columns of a DataFrame (pandas or Dask) or Parquet file to take; all by default.
         ids : str, optional
-            The column of a Parquet file or Dask dataframe that names the rows.
+            The column of a DataFrame (pandas or Dask) or Parquet file that names the rows.
 
         Returns
         -------
@@ -143,6 +143,7 @@ class ProjectionDPP(VolumeSampling):
             view = None if rank is None else streams.principal_view(streamed[0], rank)
             target: ProjectionDPP = streams.StreamedDPP(streamed[0], view, streamed[1])
             return target
+        X, weights = take_columns(X, weights, columns, ids)
         matrix = as_matrix(X, "X")
         if rank is not None:
             matrix = principal_scores(matrix, rank)
