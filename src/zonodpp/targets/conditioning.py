@@ -105,10 +105,7 @@ def condition_kernel(
         phi[np.abs(sure).max(axis=1) == 1.0] = 0.0
     own = np.zeros((len(phi), include.size))
     own[include, np.arange(include.size)] = 1.0
-    sure = np.column_stack([own, sure])
-    if not sure.shape[1] and not phi.any():
-        raise ImpossibleError("no item is left to draw; exclude fewer items")
-    return sure, phi
+    return np.column_stack([own, sure]), phi
 
 
 def _drop_directions(phi: Floats, rows: Floats, include: Integers) -> Floats:

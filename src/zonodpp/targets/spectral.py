@@ -50,7 +50,10 @@ class SpectralTarget(Target):
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         n, r = found.vectors.shape
         if r == 0:
-            raise ValueError("the kernel is zero: every draw would be empty")
+            raise ValueError(
+                "the kernel is zero, or a condition leaves nothing of it: every draw would be "
+                "empty, and no target is made of that; pass another kernel, or exclude fewer items"
+            )
         sizes = range(r + 1) if k is None else range(k, k + 1)
         vectors, logs = frozen(found.vectors), frozen(found.logs)
         facts = {"vectors": vectors, "log_eigenvalues": logs, "labels": labels}

@@ -314,7 +314,7 @@ class Target(LabelledItems):
         Raises
         ------
         ValueError
-            When no draw meets the condition, and for a `Design`.
+            When no draw but the empty one meets the condition, and for a `Design`.
 
         Examples
         --------
