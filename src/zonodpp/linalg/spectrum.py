@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from zonodpp._types import Floats, Matrix
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor, pivoted_factor
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
@@ -46,9 +46,8 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     used = np.flatnonzero(sizes > 0)
     if not used.size:
         return Spectrum(np.zeros((n, 0)), np.zeros(0))
-    if m > n and factorise_by_cholesky(Phi, None) is not None:  # the items are independent
-        scale = float(sizes.max())
-        return of_features(triangle([to_dense(Phi).T / scale]).T * scale, eps)
+    if m > n and sizes.max() <= _GRADED * sizes[used].min():
+        return of_features(_fewer_columns(Phi, eps), eps)
     gram = factorise_by_cholesky(Phi.T, None) if m <= n else None
     if gram is not None:  # Phi = Q C with Q = Phi W' and C = W'^{-1}
         turn, singular = _left_singular(np.asarray(np.linalg.inv(gram.W).T))
@@ -60,14 +59,31 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     return Spectrum(Q @ turn, 2 * np.log(singular))
 
 
-def _independent_columns(X: Floats, eps: float) -> Floats:
+def _independent_columns(X: Floats, eps: float) -> Integers:
     """Choose columns that span the rest, each judged against its own length."""
-    R = triangle(rows for _, rows in row_chunks(X))
-    _, triangular, order = scipy.linalg.qr(
-        R / np.linalg.norm(R, axis=0), pivoting=True, mode="economic"
-    )
-    large = np.abs(np.diagonal(triangular)) > 8 * len(order) * eps
-    return np.sort(order[: int(large.sum())])
+    _, order, rank = _pivoted(triangle(rows for _, rows in row_chunks(X)), eps)
+    return np.sort(order[:rank])
+
+
+def _fewer_columns(Phi: Matrix, eps: float) -> Floats:
+    """Return features of the same kernel with as many columns as its rank, which is at most n."""
+    lengths = np.maximum(largest_entries(Phi, axis=1), np.finfo(float).tiny)
+    upper, order, rank = _pivoted(triangle([(to_dense(Phi) / lengths[:, None]).T]), eps)
+    features = np.empty((len(order), rank))
+    features[order] = upper[:rank].T
+    return features * lengths[:, None]
+
+
+def _pivoted(R: Floats, eps: float) -> tuple[Floats, Integers, int]:
+    """Factorise R = Q U P by columns, each judged against its own length.
+
+    Returns U, the order of the columns, and the numerical rank.
+    """
+    norms = np.linalg.norm(R, axis=0)
+    norms[norms == 0] = 1.0
+    upper, order = scipy.linalg.qr(R / norms, pivoting=True, mode="r")
+    large = np.abs(np.diagonal(upper)) > 8 * len(order) * eps
+    return upper * norms[order], order, int(large.sum())
 
 
 def _left_singular(C: Floats) -> tuple[Floats, Floats]:
