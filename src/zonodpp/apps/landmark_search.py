@@ -15,7 +15,7 @@ import scipy.linalg
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers
 from zonodpp.apps.landmark_rows import DistinctRows
-from zonodpp.features.cholesky import kernel_columns
+from zonodpp.features.kernels import kernel_columns
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 

@@ -8,10 +8,8 @@ or close to it. It goes straight into ``ProjectionDPP.from_features(Phi)`` (draw
 ``DPP.from_features(Phi)`` (draws of any size).
 """
 
-from zonodpp.features.cholesky import pivoted_cholesky, rp_cholesky
-from zonodpp.features.quality import quality_diversity
-from zonodpp.features.repair import check_psd, nearest_psd
-from zonodpp.features.similarity import median_gamma, similarity, standardize
+from zonodpp.features.kernels import check_psd, nearest_psd, pivoted_cholesky, rp_cholesky
+from zonodpp.features.similarity import median_gamma, quality_diversity, similarity, standardize
 
 __all__ = [
     "check_psd",
