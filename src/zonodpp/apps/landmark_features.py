@@ -1,25 +1,32 @@
 """Features of rows for draws of landmarks: of coordinates, of a kernel, or as they are given.
 
-Every function here gives the same for a row of weight 3 as for three equal rows.
+Every function for rows in memory gives the same for a row of weight 3 as for three equal rows. Rows
+beyond memory are read in three passes: for the moments, for the law, for the draw.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.manifold import Isomap
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
-from zonodpp._types import Floats, Matrix
-from zonodpp.apps.landmark_rows import CHUNK, DistinctRows, chunks, variance_of_entries
+from zonodpp._types import Floats, Matrix, MatrixLike
+from zonodpp.apps.landmark_rows import CHUNK, DistinctRows, variance_of_entries
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.reduction import leading_directions
+from zonodpp.streams.passes import TakeMoments, View
+from zonodpp.streams.sources import Batch, RowSource, source_of
+from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _NARROW = 2000  # columns up to which a scatter matrix is formed
@@ -42,16 +49,21 @@ class PrincipalAxes(NamedTuple):
     vectors: Floats
     spread: Floats
 
-    def simplex(self, rows: Floats) -> Features:
+    def simplex(self, rows: Matrix) -> Features:
         """Return a constant and the principal coordinates of rows, scaled to equal spread.
 
         The determinant of r such rows is proportional to the volume of the simplex that has these
         r points as corners.
         """
-        centred = rows - self.mean
-        scores = centred @ self.vectors
-        values = np.column_stack([np.ones(len(rows)), scores / self.spread])
-        return Features(values, left_out(np.einsum("ij,ij->i", centred, centred), scores))
+        if isinstance(rows, np.ndarray):
+            centred = rows - self.mean
+            scores, squares = centred @ self.vectors, np.einsum("ij,ij->i", centred, centred)
+        else:  # centred rows would not be sparse
+            scores = rows @ self.vectors - self.mean @ self.vectors
+            squares = np.ravel(rows.multiply(rows).sum(axis=1)) - 2 * (rows @ self.mean)
+            squares += self.mean @ self.mean
+        values = np.column_stack([np.ones(len(scores)), scores / self.spread])
+        return Features(values, left_out(squares, scores))
 
 
 def features_for_draws(
@@ -81,8 +93,7 @@ def features_for_draws(
         X = _coordinates(fitted, X, weights)
     axes = principal_axes(X, weights, m - 1)
     if len(axes.spread) == m - 1:
-        features = _simplex_features(X, axes)
-        return Features(features.values.take(rows, axis=0), features.left_out[rows]), fitted
+        return axes.simplex(X[rows]), fitted
     spread = np.sqrt(variance_of_entries(X, weights) * X.shape[1]) or 1.0
     features = kernel_features(
         X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
@@ -106,41 +117,25 @@ def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matr
 def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
-    They are eigenvectors of the scatter matrix, if X is not too wide. Where this would lose small
-    directions to rounding, the triangular factor of X is taken instead.
+    They are eigenvectors of the scatter matrix, if X is dense and not too wide. Where this would
+    lose small directions to rounding, the triangular factor of X is taken instead.
     """
     d = X.shape[1]
-    total, root = float(weights.sum()), np.sqrt(weights)
+    total = float(weights.sum())
     mean = np.asarray(weights @ X) / total
     most = max(1, min(k, *X.shape))
     values = np.zeros(most)
-    if d <= _NARROW:
-        scatter = np.zeros((d, d))
-        for span, rows in chunks(X):
-            centred = rows - mean
-            centred *= root[span, None]
-            scatter += centred.T @ centred
-        values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(scatter))
+    if isinstance(X, np.ndarray) and d <= _NARROW:
+        moments = TakeMoments(View(), centred=True)(0, Batch(X, weights))
+        values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(moments.scatter))
     if values[most - 1] > _SAFE * values[0]:
         spread = np.sqrt(values[:most])
     else:
-        vectors, spread = leading_directions(X, most, mean, root)
+        vectors, spread = leading_directions(X, most, mean, np.sqrt(weights))
     # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
-    kept = int(np.sum(spread[: min(k, most)] > 8 * d * np.finfo(float).eps * largest))
+    kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
     return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
-
-
-def _simplex_features(X: Matrix, axes: PrincipalAxes) -> Features:
-    """Return the features of `PrincipalAxes.simplex` of all rows; a sparse X stays sparse."""
-    if isinstance(X, np.ndarray):
-        blocks = zip(*(axes.simplex(rows) for _, rows in chunks(X)), strict=True)
-        return Features(*map(np.concatenate, blocks))
-    mean, vectors, spread = axes
-    scores = X @ vectors - mean @ vectors
-    squares = np.ravel(X.multiply(X).sum(axis=1)) - 2 * (X @ mean) + mean @ mean
-    values = np.column_stack([np.ones(len(scores)), scores / spread])
-    return Features(values, left_out(squares, scores))
 
 
 def kernel_features(
@@ -159,11 +154,9 @@ def kernel_features(
         few, root = X, np.sqrt(weights / weights.max())
     size = len(root)
     block = kernel(few, few) * np.outer(root, root)
-    values, vectors = scipy.linalg.eigh(
-        (block + block.T) / 2, subset_by_index=[max(0, size - m), size - 1]
-    )
-    values, vectors = values[::-1], vectors[:, ::-1]
-    kept = int(np.sum(values > 8 * size * np.finfo(float).eps * values[0]))
+    leading = [max(0, size - m), size - 1]
+    values, vectors = scipy.linalg.eigh((block + block.T) / 2, subset_by_index=leading)
+    kept = int(np.sum(values > 8 * size * np.finfo(float).eps * values[-1]))
     if kept < m:
         raise ValueError(
             f"n_landmarks={m} but the kernel has numerical rank {kept} on these rows; pass fewer "
@@ -171,12 +164,9 @@ def kernel_features(
         )
     back = root[:, None] * vectors / np.sqrt(values)
     features, diagonal = np.empty((n, m)), np.empty(n)
-    step = max(64, CHUNK // size)
-    for start in range(0, n, step):
-        span = slice(start, min(start + step, n))
-        rows = X[span]
-        features[span] = kernel(rows, few) @ back
-        diagonal[span] = np.diagonal(kernel(rows, rows))
+    for some in gen_batches(n, max(64, CHUNK // size)):
+        features[some] = kernel(X[some], few) @ back
+        diagonal[some] = np.diagonal(kernel(X[some], X[some]))
     return Features(features, left_out(diagonal, features))
 
 
@@ -189,3 +179,68 @@ def left_out(squares: Floats, scores: Floats) -> Floats:
 def outlyingness(left: Floats, mean: float) -> Floats:
     """Return what features leave out of each row, relative to the mean, kept away from zero."""
     return np.asarray(left / mean + _GUARD) if mean > 0 else np.ones(len(left))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimplexView(View):
+    """Rows as a constant and their principal coordinates, scaled to equal spread.
+
+    The weight of a row is divided by the squared length that its coordinates leave out, as in
+    `outlyingness`; not if ``left_out`` is zero.
+    """
+
+    axes: PrincipalAxes
+    left_out: float  # the mean of that length over all rows, or zero
+
+    def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
+        """Return coordinates and weights."""
+        features, left = self.axes.simplex(rows)
+        factors = 1.0 / outlyingness(left, self.left_out)
+        return features, factors if weights is None else weights * factors
+
+    def times(self, W: Floats) -> NoReturn:
+        """Refuse: more digits than float64 has are not computed here."""
+        raise ValueError(
+            "under their weights, the rows lie so nearly in a smaller space that their law cannot "
+            "be computed in passes; pass fewer landmarks, or downweight_outliers=False"
+        )
+
+
+def rows_beyond_memory(
+    X: MatrixLike, weights: ArrayLike | None, transformer: object
+) -> RowSource | None:
+    """Return the source of rows that X is; None if X is, or can be, loaded into memory."""
+    found = source_of(X, weights, None, None)
+    if found is None or (transformer != "pca" and isinstance(X, np.memmap)):
+        return None
+    if transformer != "pca":
+        raise ValueError(
+            "landmarks of rows beyond memory are drawn with transformer='pca'; for all else load "
+            "the rows, or some of them, into memory"
+        )
+    return found[0]
+
+
+def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[StreamedDPP, float]:
+    """Return the law of m landmarks, and the variance of all entries.
+
+    With ``downweight``, rows far from the principal directions weigh less.
+    """
+    moments = take_moments(source, View(), centred=True)
+    if moments.weight == 0:
+        raise ValueError("the weights of all rows are zero: none could ever be picked")
+    if not np.isfinite(moments.scatter).all():
+        raise ValueError("the squares of entries of X overflow; scale the columns first")
+    axes = PrincipalAxes(
+        moments.mean, *directions_of_moments(source, moments, m - 1, weighted=True)
+    )
+    found = len(axes.spread)
+    if found < m - 1:
+        raise ValueError(
+            f"n_landmarks={m} needs {m - 1} principal directions, and the rows have {found}; "
+            f"pass n_landmarks={found + 1} or less, or load the rows into memory"
+        )
+    scatter = float(np.trace(moments.scatter))
+    mean = float(left_out(np.array([scatter]), axes.spread[None])[0]) / moments.weight
+    variance = scatter / (moments.weight * moments.mean.size) + float(moments.mean.var())
+    return StreamedDPP(source, SimplexView(axes=axes, left_out=downweight * mean)), variance

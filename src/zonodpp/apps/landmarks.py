@@ -15,10 +15,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
-from zonodpp.apps.landmark_features import features_for_draws, outlyingness
+from zonodpp.apps.landmark_features import (
+    features_for_draws,
+    outlyingness,
+    rows_beyond_memory,
+    streamed_target,
+)
 from zonodpp.apps.landmark_rows import merge, variance_of_entries
 from zonodpp.apps.landmark_search import PICKERS
-from zonodpp.apps.landmark_streams import rows_beyond_memory, streamed_target
 from zonodpp.arguments import as_count, as_positive, one_of
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
