@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.linear_model import LinearRegression
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,6 +21,7 @@ from zonodpp.targets.design import Design
 Labels = ArrayLike | Callable[[Integers], ArrayLike]
 
 
+@dataclass(eq=False, repr=False)  # the rest is scikit-learn's
 class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression that reads the labels of k rows and has the right mean.
 
@@ -79,18 +82,11 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     (array([ 1.,  0., -1.]), 2.0, 10)
     """
 
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        rescaled: bool = False,
-        fit_intercept: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.k = k
-        self.rescaled = rescaled
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    k: int | None = None
+    _: KW_ONLY
+    rescaled: bool = False
+    fit_intercept: bool = True
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: MatrixLike, y: Labels) -> Self:
         """Draw rows, read their labels, and solve the least squares problem.
@@ -135,23 +131,22 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         rescaled = as_flag(self.rescaled, "rescaled")
         target = Design(columns, min(k, d) if rescaled else k)
         drawn = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
-        scale = np.ones(k)  # by which least squares multiplies the rows
+        weights = np.ones(k)  # of the rows in least squares
         if rescaled:
             leverages = target.base.marginals()
             others = rng.choice(n, k - d, p=leverages / leverages.sum())
             drawn = np.sort(np.concatenate([drawn, others]))
-            scale = 1.0 / np.sqrt(leverages[drawn])
+            weights = 1.0 / leverages[drawn]
         self.indices_ = drawn
-        rows, places = np.unique(self.indices_, return_inverse=True)
+        rows, places = np.unique(drawn, return_inverse=True)
         labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
         if labels.ndim not in (1, 2) or len(labels) != rows.size:
             needed = f"y must give one label, or one row of labels, for each of {rows.size} rows"
             raise ValueError(f"{needed} that were drawn, got an array of shape {labels.shape}")
         assert_all_finite(labels, input_name="y")
-        known = labels[places] * scale.reshape(-1, *[1] * (labels.ndim - 1))
-        solution = np.linalg.lstsq(columns[self.indices_] * scale[:, None], known)[0]
-        self.coef_ = solution[d - X.shape[1] :].T
-        self.intercept_ = solution[0] if has_intercept else 0.0
+        model = LinearRegression(fit_intercept=has_intercept)
+        model.fit(X[drawn], labels[places], sample_weight=weights)
+        self.coef_, self.intercept_ = model.coef_, model.intercept_
         return self
 
     def predict(self, X: MatrixLike) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
@@ -32,6 +33,7 @@ _LARGEST = 1e150  # sums of the squares of larger entries exceed the range of fl
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 
 
+@dataclass(eq=False, repr=False)  # the rest is scikit-learn's
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pick rows that stand for all rows, and use them as landmarks of a kernel.
 
@@ -120,28 +122,16 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     (500, 5)
     """
 
-    def __init__(
-        self,
-        n_landmarks: int = 10,
-        *,
-        transformer: str | BaseEstimator | None = None,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: float | str | None = "scale",
-        kernel_params: dict[str, object] | None = None,
-        downweight_outliers: bool = True,
-        n_draws: int = 1,
-        method: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.transformer = transformer
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.downweight_outliers = downweight_outliers
-        self.n_draws = n_draws
-        self.method = method
-        self.random_state = random_state
+    n_landmarks: int = 10
+    _: KW_ONLY
+    transformer: str | BaseEstimator | None = None
+    kernel: str | Callable[..., float] = "rbf"
+    gamma: float | str | None = "scale"
+    kernel_params: dict[str, object] | None = None
+    downweight_outliers: bool = True
+    n_draws: int = 1
+    method: str = "auto"
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Pick landmarks.
@@ -216,11 +206,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
             if transformer is not None:
                 self.transformer_ = transformer
-            merged = given.weights
-            if self.downweight_outliers:
-                mean = float(np.average(features.left_out, weights=merged))
-                merged = merged / outlyingness(features.left_out, mean)
-            target = ProjectionDPP.from_features(features.values, weights=merged)
+            mean = float(np.average(features.left_out, weights=given.weights))
+            factors = outlyingness(features.left_out, self.downweight_outliers * mean)
+            target = ProjectionDPP.from_features(features.values, weights=given.weights / factors)
             indices = rows[self._draw(target, n_draws, method, rng)]
         self._keep(X[indices], indices)
         return self
