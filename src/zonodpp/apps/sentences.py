@@ -1,4 +1,4 @@
-"""A text as its sentences: paragraphs, headings, lists and wrapped lines, then `sentencex`."""
+"""A text as its sentences: HTML, paragraphs, headings, lists, wrapped lines, then `sentencex`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import bisect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from zonodpp._optional import optional
 from zonodpp.apps.languages import UNSPACED, WORD, read_language
-from zonodpp.apps.markup import without_tags
 
 # The longest sentence, in characters; longer ones are cut. Edited prose stays far below it, and
 # the splitter, whose time can grow with the square of its input, never sees more than twice this.
@@ -46,6 +46,14 @@ _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
 _LINES = textwrap.TextWrapper(
     LONGEST, drop_whitespace=False, break_on_hyphens=False, expand_tabs=False
 )
+
+# HTML: what tells it from plain text, elements whose text is no part of the page, and what stands
+# for the beginning of an element: nothing if it is part of a line, by default a new paragraph.
+_TAGS = re.compile(r"</(?:p|div|html|body|span|a|h[1-6]|li|td|i|b|em)\s*>|<br\s*/?>|<p>", re.I)
+_SKIPPED = re.compile("head|script|style|template|noscript|svg|nav|footer|aside|form|button|select")
+_INLINE = "a abbr b cite code em font i kbd mark q s small span strong sub sup time tt u var wbr"
+_OPENING = {"br": "\n", "li": "\n\n- ", **dict.fromkeys(_INLINE.split(), "")}
+_OPENING |= {f"h{level}": "\n\n# " for level in range(1, 7)}
 
 Segment: TypeAlias = Callable[[str, str], list[str]]
 
@@ -95,6 +103,45 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
         if pieces:
             sentences += [unit.marker + pieces[0], *pieces[1:]]
     return sentences
+
+
+def without_tags(text: str) -> str:
+    r"""Return the text of an HTML page, headings marked; a text without HTML tags stays as it is.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.sentences import without_tags
+    >>> without_tags("<h1>Tides</h1><p>They rise &amp; <b>fall</b>.").split("\n\n")
+    ['# Tides', 'They rise & fall.']
+    """
+    if not _TAGS.search(text):
+        return text
+    page = _Page()
+    page.feed(text)
+    page.close()
+    return re.sub(r"\s*\n\s*\n\s*", "\n\n", "".join(page.parts)).strip()
+
+
+class _Page(HTMLParser):
+    """Collects the text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.skipped = 0  # how many elements without text are open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # The end of the head need not be written.
+        self.skipped = 0 if tag == "body" else self.skipped + bool(_SKIPPED.fullmatch(tag))
+        self.parts.append(_OPENING.get(tag, "\n\n"))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.skipped = max(0, self.skipped - bool(_SKIPPED.fullmatch(tag)))
+        self.parts.append("\n\n" if _OPENING.get(tag, "\n\n") else "")
+
+    def handle_data(self, data: str) -> None:
+        if not self.skipped:
+            self.parts.append(re.sub(r"\s+", " ", data))
 
 
 def _mended(start: str, rest: str, known: set[str]) -> str:
