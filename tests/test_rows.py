@@ -9,7 +9,7 @@ from zonodpp.apps import diverse_rows
 
 pd = pytest.importorskip("pandas")
 
-from zonodpp.apps.table_columns import encode  # noqa: E402 - needs pandas
+from zonodpp.apps.rows import encode  # noqa: E402 - needs pandas
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numpy as np
 from zonodpp import Zonotope, apps
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
-from zonodpp.apps.table_columns import encode
+from zonodpp.apps.rows import encode
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
 from zonodpp.cli.command import Result
