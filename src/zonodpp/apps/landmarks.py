@@ -289,13 +289,11 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _kernel(self, X: Matrix, Y: Matrix) -> Floats:
         """Return the kernel matrix between rows of X and of Y."""
-        parameters = dict(self.kernel_params or {})
         named = not callable(self.kernel)
-        if named and self.gamma_ is not None:
-            parameters.setdefault("gamma", self.gamma_)
-        return np.asarray(
-            pairwise_kernels(X, Y, metric=self.kernel, filter_params=named, **parameters)
-        )
+        gamma = {"gamma": self.gamma_} if named and self.gamma_ is not None else {}
+        parameters = gamma | (self.kernel_params or {})
+        K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=named, **parameters)
+        return np.asarray(K)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

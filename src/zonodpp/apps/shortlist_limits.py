@@ -50,13 +50,10 @@ class Limits(NamedTuple):
         codes = {name: code for code, name in enumerate(dict.fromkeys(members))}
         if at_most is not None and not isinstance(at_most, Mapping):
             at_most = dict.fromkeys(codes, as_count(at_most, "at_most", 0))
-        if budget is None or budget == np.inf:
-            most_cost = np.inf
-        else:
-            most_cost = as_positive(budget, "budget", or_zero=True)
+        budget = np.inf if budget is None else budget
         return cls(
             np.zeros(len(order)) if costs is None else as_scores(costs, n, "costs")[order],
-            most_cost,
+            budget if budget == np.inf else as_positive(budget, "budget", or_zero=True),
             np.array([codes[name] for name in members])[order],
             _quotas(at_least, "at_least", codes, 0),
             _quotas(at_most or {}, "at_most", codes, n),

@@ -220,8 +220,10 @@ def summarize(
         if answer == "best":
             chosen = find_map(target).subset
     if answer != "best":
-        tokens = [tokens[i] for i in candidates]
-        chosen, value = _drawn(target, tokens, answer, draws, method, rng)
+        subsets = _draws(target, answer, draws, method, rng)
+        chosen = subsets[0, -1]
+        if answer == "mbr":
+            chosen, value, _ = minimum_bayes_risk([tokens[i] for i in candidates], subsets)
     indices = candidates[chosen].tolist()
     sentences_chosen = [everything[i] for i in indices]
     return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
@@ -289,21 +291,10 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     return [part.strip() for part in parts if words_of(part)]
 
 
-def _drawn(
-    target: Target,
-    words: list[list[str]],
-    answer: str,
-    draws: int | None,
-    method: str,
-    rng: SeedLike,
-) -> tuple[Subsets | Integers, float | None]:
-    """Return a random draw, or of many draws the one of minimum Bayes risk with its ROUGE-1F."""
+def _draws(target: Target, answer: str, draws: int | None, method: str, rng: SeedLike) -> Subsets:
+    """Return random draws, by default one or as many as take a few seconds."""
     if draws is None:
         one_is_enough = answer == "draw" and method in ("auto", "exact")
         draws = 1 if one_is_enough else int(np.clip(_WORK / target.sizes[-1] ** 3, 30, _DRAWS))
     [generator] = spawn(rng, purpose="summary")
-    subsets = sample(target, draws, method=method, rng=generator, progress=False).subsets
-    if answer == "draw":
-        return subsets[0, -1], None
-    chosen, value, _ = minimum_bayes_risk(words, subsets)
-    return chosen, value
+    return sample(target, draws, method=method, rng=generator, progress=False).subsets

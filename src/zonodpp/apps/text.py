@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.apps.languages import count_words, is_content, rarity, read_language, words
-from zonodpp.arguments import as_matrix, check_finite, one_of
+from zonodpp.arguments import one_of
+from zonodpp.features.similarity import finite_rows
 from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.reduction import leading_directions
 
@@ -194,8 +195,7 @@ def directions(
 
 def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
     """Check features of n sentences that are to make summaries of k."""
-    X = to_dense(as_matrix(features, "features"))
-    check_finite(X, "features")
+    X = to_dense(finite_rows(features, "features"))
     if len(X) != n:
         needed = f"features must have a row for each of the {n} sentences, got {len(X)} rows"
         raise ValueError(f"{needed}; pass the text as a list to split it yourself")
