@@ -14,8 +14,7 @@ from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
 from zonodpp.apps import Shortlist, near_duplicates, shortlist, shortlist_search
-from zonodpp.apps.shortlist_limits import Limits
-from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
+from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
 
 
 @pytest.fixture(scope="module")

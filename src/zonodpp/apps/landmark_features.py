@@ -20,7 +20,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
 from zonodpp._types import Floats, Matrix, MatrixLike
-from zonodpp.apps.landmark_rows import CHUNK, DistinctRows, variance_of_entries
+from zonodpp.apps.landmark_search import CHUNK, DistinctRows, variance_of_entries
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.reduction import leading_directions

@@ -22,8 +22,7 @@ from zonodpp.apps.landmark_features import (
     rows_beyond_memory,
     streamed_target,
 )
-from zonodpp.apps.landmark_rows import merge, variance_of_entries
-from zonodpp.apps.landmark_search import PICKERS
+from zonodpp.apps.landmark_search import PICKERS, merge, variance_of_entries
 from zonodpp.arguments import as_count, as_positive, one_of
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS

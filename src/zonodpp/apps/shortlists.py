@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_limits import Limits
-from zonodpp.apps.shortlist_search import Candidates, diversify, most_relevant
+from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
 from zonodpp.arguments import as_column, as_count, as_matrix, is_dataframe, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
