@@ -68,15 +68,14 @@ class Shortlist:
     @property
     def diversity(self) -> float:
         """One minus the mean similarity of two of the items."""
-        k = len(self)
-        off_diagonal = float(self.similarity.sum() - np.trace(self.similarity))
-        return 1.0 - off_diagonal / (k * (k - 1)) if k > 1 else 1.0
+        alike = self.similarity[np.triu_indices(len(self), 1)]
+        return 1.0 - float(alike.mean()) if alike.size else 1.0
 
     @property
     def nearest(self) -> float:
         """One minus the similarity of the two items that are most alike."""
-        k = len(self)
-        return 1.0 - float(self.similarity[~np.eye(k, dtype=bool)].max()) if k > 1 else 1.0
+        alike = self.similarity[np.triu_indices(len(self), 1)]
+        return 1.0 - float(alike.max()) if alike.size else 1.0
 
     def __len__(self) -> int:
         return len(self.indices)
