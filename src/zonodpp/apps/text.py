@@ -232,17 +232,15 @@ def completed_directions(
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
-    Q = _left_directions(X - X.mean(axis=0) if centred else X, k)
-    for filler in fillers:
-        if Q.shape[1] == k:
-            break
-        rest = _left_directions(filler, k)
+    Q = np.zeros((X.shape[0], 0))
+    for block in (X - X.mean(axis=0) if centred else X, *fillers):
+        rest = _left_directions(block, k)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)
         Q = np.linalg.qr(np.hstack([Q, _left_directions(rest, k - Q.shape[1], _NEGLIGIBLE)]))[0]
-    if Q.shape[1] < k:
-        raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions are needed")
-    return Q
+        if Q.shape[1] == k:
+            return Q
+    raise ValueError(f"the features have rank {Q.shape[1]}, but {k} directions are needed")
 
 
 def _left_directions(X: Matrix, k: int, least: float = 0.0) -> Floats:
