@@ -20,14 +20,14 @@ BATCHES, ROWS = 20, 50_000
 
 
 def batches():
-    """Yield the same million rows in every pass: a function of batches is one kind of source."""
+    """Yield the same million rows in every pass, in batches."""
     for number in range(BATCHES):
         rng = np.random.default_rng(number)
         yield rng.standard_normal((ROWS, 2)).astype(np.float32) @ [[1.0, 0.6], [0.0, 0.8]]
 
 
 def features():
-    """Yield polynomials of the coordinates: a draw of ten rows spreads over the plane."""
+    """Yield ten polynomials of the coordinates: a draw has ten rows, spread over the plane."""
     for x, y in (batch.T for batch in batches()):
         yield np.column_stack([x**i * y**j for i in range(4) for j in range(4 - i)])
 
@@ -45,8 +45,8 @@ panel.set(aspect="equal", title="10 of a million rows")
 plt.show()
 
 # %%
-# Time grows in proportion to the number of rows, and memory does not grow. What was measured on two
-# cores, carried on to 10^11 rows; docs/streams.md has the plan.
+# Time grows in proportion to the number of rows, and memory does not grow. The picture shows what
+# was measured on two cores, extrapolated to 10^11 rows; docs/streams.md has the details.
 
 root = pathlib.Path(zonodpp.__file__).parents[2]  # a checkout
 stored = json.loads((root / "benchmarks/results/streams.json").read_text())

@@ -2,8 +2,8 @@
 Which runs to make
 ==================
 
-Twelve of 400 possible experiments with two factors and a quadratic model: the best design in the
-sense of D-optimality that exchanges find, and designs drawn in proportion to det(X_S' X_S).
+Twelve of 400 possible experiments with two factors and a quadratic model: a D-optimal design, as
+nearly as exchanges find it, and designs drawn with probability proportional to det(X_S' X_S).
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ panels[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=F
 plt.show()
 
 # %%
-# Least squares on drawn designs is unbiased for the fit to all rows, even where the model is
-# wrong; on rows chosen at random it is not.
+# The mean of least squares fits to drawn designs is the fit to all rows, even if the model is
+# wrong. This does not hold for rows that are chosen uniformly at random.
 
 response = np.exp(x + 0.5 * y)
 full = np.linalg.lstsq(X, response, rcond=None)[0]

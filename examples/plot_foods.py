@@ -2,9 +2,9 @@
 Five foods that differ
 ======================
 
-Exact draws from a projection DPP, with the foods that come with the package. Each of 32 foods has
-five nutrients, so a draw has five foods, and those that resemble each other are seldom drawn
-together.
+Exact draws from a projection DPP, with the foods that come with the package. Each of 32 foods is
+described by five nutrients, so a draw has five foods. Foods that resemble each other are seldom
+drawn together.
 """
 
 import matplotlib.pyplot as plt

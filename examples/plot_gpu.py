@@ -2,8 +2,8 @@
 Exact draws on a GPU
 ====================
 
-Stored results of ``python -m benchmarks.cuda_device`` on an NVIDIA H200: draws of r out of
-100,000 items in a second, left on the device and brought to the host.
+Stored results of ``python -m benchmarks.cuda_device`` on an NVIDIA H200: how many draws of r out of
+100,000 items it makes in a second, if they stay on the device and if they are copied to the host.
 """
 
 import json
@@ -21,7 +21,7 @@ r = [int(row["what"].split("=")[1].split(",")[0]) for row in rows]
 figure, panel = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for key, name in {
     "device": "left on the device",
-    "with copies": "brought to the host",
+    "with copies": "copied to the host",
     "by sample()": "by sample(device='cuda')",
 }.items():
     panel.loglog(r, [row[key] for row in rows], "o-", label=name)

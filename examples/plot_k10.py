@@ -27,7 +27,8 @@ plotting.error_against_steps(runs, edges)
 plt.show()
 
 # %%
-# For each step the zonotope is ahead. For each second it is not: its steps cost more.
+# After equally many steps the zonotope chains have the smaller error. After equal time they do not,
+# because their steps take longer.
 
 plotting.error_against_seconds(runs, edges)
 plt.show()

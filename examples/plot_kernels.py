@@ -3,9 +3,9 @@ What a bandwidth does
 =====================
 
 The most diverse 25 of 2,000 points under a Gaussian kernel, for three bandwidths. With a wide
-kernel all points look alike, and the set goes to the rim; with a narrow one nothing looks alike,
-and any set is as good as another. The median rule of ``zonodpp.features.median_gamma`` is in
-between.
+kernel (a small gamma) all points look alike, and the set goes to the rim; with a narrow one no two
+points look alike, and almost any set is as good as another. The median rule of
+``zonodpp.features.median_gamma`` is in between.
 """
 
 import matplotlib.pyplot as plt

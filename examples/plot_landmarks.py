@@ -2,9 +2,9 @@
 Landmarks among the ones of MNIST
 =================================
 
-Ten of a thousand images of the digit 1 that stand for all of them, upright and slanted, thin and
-thick, beside ten images at random. Landmarks are searched for: they explain as much as possible of
-a kernel of all images.
+Ten of a thousand images of the digit 1 that represent all of them, upright and slanted, thin and
+thick, next to ten images at random. A search finds the landmarks: rows that explain as much as
+possible of a kernel of all images.
 """
 
 import matplotlib.pyplot as plt

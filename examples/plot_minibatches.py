@@ -2,9 +2,9 @@
 Minibatches that differ
 =======================
 
-Stochastic gradients from minibatches at random and from minibatches drawn by a DPP (Zhang,
+Stochastic gradients from uniform minibatches and from minibatches drawn by a DPP (Zhang,
 Kjellström, Mandt 2017). Each item is weighted by the inverse of its probability to be drawn, so
-both gradients are unbiased; those of the DPP vary less.
+both gradients are unbiased; those of the DPP have a smaller variance.
 """
 
 from itertools import islice, product
@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 places = rng.random((n, 2))
 waves = sorted(product(range(12), repeat=2), key=lambda w: w[0] ** 2 + w[1] ** 2)
 features = np.column_stack([np.cos(np.pi * places * wave).prod(axis=1) for wave in waves[:60]])
-X = features[:, :10]  # the model has ten of them, a draw knows sixty
+X = features[:, :10]  # the model uses ten of the features, the DPP all sixty
 y = X @ rng.normal(size=10) + 0.5 * np.sin(9 * places[:, 0]) + 0.2 * rng.normal(size=n)
 
 target = ProjectionDPP.from_features(features)
@@ -39,7 +39,8 @@ for name, (batches, p) in streams.items():
     print(f"variance of the gradient, minibatches {name}: {np.var(gradients, axis=0).sum():.4f}")
 
 # %%
-# Descent with a large step, the mean of 30 runs: the noise of the gradient decides how far it gets.
+# Gradient descent with a large step size, the mean of 30 runs. The noise of the gradient decides how
+# small the error can become.
 
 least = np.mean((X @ np.linalg.lstsq(X, y, rcond=None)[0] - y) ** 2)
 figure, panel = plt.subplots(figsize=(7, 4), layout="constrained")

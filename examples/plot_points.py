@@ -29,9 +29,9 @@ for panel, (title, subset) in zip(panels, picks.items(), strict=True):
 plt.show()
 
 # %%
-# Spread-out points integrate better. Divide by the probability of each point to be drawn, and the
-# sum over a draw estimates the sum over all points without bias; its error here is that of three
-# times as many points at random.
+# Points that are spread out integrate better. Divide each value by the probability of its point to
+# be drawn: then the sum over a draw is an unbiased estimate of the sum over all points. Here its
+# error is that of about three times as many points at random.
 
 f = np.exp(-((X - 0.4) ** 2).sum(axis=1) * 4)
 diverse = (f / target.marginals())[draws].sum(axis=1)

@@ -2,9 +2,9 @@
 A shortlist against maximal marginal relevance
 ==============================================
 
-Digits that look like a given one, ten of them: the most relevant, by maximal marginal relevance
-(MMR), and by ``apps.shortlist``. The curve gives up relevance step by step and shows what
-diversity it buys.
+Ten digits that look like a given one, chosen in three ways: the most relevant ones, by maximal
+marginal relevance (MMR), and by ``apps.shortlist``. The curves below show how much diversity each
+method gains as it gives up relevance.
 """
 
 import matplotlib.pyplot as plt

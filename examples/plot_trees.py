@@ -3,8 +3,8 @@ Spanning trees of a map
 =======================
 
 A grid of streets with two bridges over a river. A random spanning tree is a draw from a projection
-DPP, and the probability that an edge is in it is known exactly. An edge with a long way around it
-is more likely than others: each tree takes one bridge or both.
+DPP, and the probability that an edge is in it is known exactly. An edge is more likely than others
+if the way around it is long: each tree has one bridge or both.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ target = ProjectionDPP.from_graph(graph)
 samples = sample(target, 1, rng=4)
 
 figure, panels = plt.subplots(2, 1, figsize=(8, 9), layout="constrained")
-plotting.spanning_tree(samples, panels[0])  # nodes are pairs of numbers: they stand there
+plotting.spanning_tree(samples, panels[0])  # nodes are pairs of numbers: their coordinates
 panels[0].set_title("one of the spanning trees")
 plotting.edge_marginals(target, panels[1])
 panels[1].set_title("probability of each edge")

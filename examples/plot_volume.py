@@ -2,8 +2,8 @@
 Volumes of zonotopes in growing dimension
 =========================================
 
-The volume of a zonotope is a sum over all bases, which are too many to list beyond small sizes.
-Exact draws from a projection DPP give an unbiased estimate with a standard error.
+The volume of a zonotope is a sum over all bases. Except for small sizes, there are too many bases
+to list. Exact draws from a projection DPP give an unbiased estimate with a standard error.
 """
 
 import matplotlib.pyplot as plt
