@@ -39,8 +39,8 @@ for name, (batches, p) in streams.items():
     print(f"variance of the gradient, minibatches {name}: {np.var(gradients, axis=0).sum():.4f}")
 
 # %%
-# Gradient descent with a large step size, the mean of 30 runs. The noise of the gradient decides how
-# small the error can become.
+# Gradient descent with a large step size, the mean of 30 runs. The noise of the gradient decides
+# how small the error can become.
 
 least = np.mean((X @ np.linalg.lstsq(X, y, rcond=None)[0] - y) ** 2)
 figure, panel = plt.subplots(figsize=(7, 4), layout="constrained")

@@ -38,8 +38,8 @@ plotting.skyscrapers(zonotope)
 plt.show()
 
 # %%
-# The chain draws each vector with the right probability. Every tenth step is kept, so that the draws
-# are nearly independent.
+# The chain draws each vector with the right probability. Every tenth step is kept, so that the
+# draws are nearly independent.
 
 samples = sample(ProjectionDPP(A), 20_000, method="zonotope", thin=10, rng=0)
 plotting.marginals(samples, exact=samples.target.marginals())
