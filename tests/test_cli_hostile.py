@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 import zonodpp.archives
 from zonodpp.arguments import as_matrix
+from zonodpp.cli.command import one_line
 from zonodpp.cli.files import Source
 from zonodpp.cli.inputs import read_table
 from zonodpp.cli.interface import Input
-from zonodpp.cli.messages import one_line
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 SQUARE = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]))

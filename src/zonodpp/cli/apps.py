@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import Any
 
 import click
 import numpy as np
 
 from zonodpp import Zonotope, apps
-from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
-from zonodpp.apps.rows import encode
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
 from zonodpp.cli.command import Result
-from zonodpp.cli.files import Source, open_source, read_array, read_parquet, read_text
-from zonodpp.cli.inputs import read_table
-from zonodpp.cli.interface import Input
-from zonodpp.cli.items import on_one_line, restricted_items
-from zonodpp.cli.messages import printable
-from zonodpp.cli.table import (
-    ColumnRoles,
-    collect,
-    find_columns,
-    is_gap,
-    read_rows,
-    without_row_numbers,
-)
+from zonodpp.cli.files import open_source, read_text
+from zonodpp.cli.inputs import frame_weights, read_frame, read_table
+from zonodpp.cli.names import on_one_line, restricted_items
 from zonodpp.linalg.dense import row_chunks, to_dense
 from zonodpp.linalg.gram import numerical_rank, triangle
 from zonodpp.streams.passes import View
@@ -167,14 +151,14 @@ def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
 def pick_rows(options: interface.RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
     source = open_source(options.file, options.format)
-    table, cells, roles = _read_frame(source, options, options.weights)
+    table, cells, roles = read_frame(source, options, options.weights)
     names = list(map(str, table.columns))
     labels = None if roles.id is None else names[roles.id]
     counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
     asked = None if options.columns is None else list(counted.columns)
     weights: str | Floats | None = options.weights
     if roles.weights is not None:
-        weights = _frame_weights(source.name, names[roles.weights], table.iloc[:, roles.weights])
+        weights = frame_weights(source.name, names[roles.weights], table.iloc[:, roles.weights])
     choices = options.pick("answer") | {"columns": asked, "weights": weights}
     found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
     report = found.attrs["diverse_rows"]
@@ -191,53 +175,3 @@ def pick_rows(options: interface.RowsOptions) -> Result:
     text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", *uses])
     writers = {".parquet": picked.to_parquet}
     return Result(text, facts, [names, *shown.to_numpy().tolist()], writers, random)
-
-
-def describe_columns(source: Source, options: Input) -> dict[str, object] | None:
-    """Return facts about the columns of a table with text; None for arrays and without pandas."""
-    if source.format not in ("csv", "tsv", "parquet"):
-        return None
-    with suppress(ImportError):  # without pandas the first problem of the numbers is shown
-        table, _, roles = _read_frame(source, options)
-        columns = encode(table.iloc[:, roles.features]).columns
-        used = [column for column in columns if column.width]
-        return {
-            "file": printable(source.name),
-            "rows": len(table),
-            "columns": table.shape[1],
-            **{f"column {printable(str(column.name))}": str(column) for column in columns},
-            "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
-            "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
-        }
-    return None
-
-
-def _frame_weights(source: str, name: str, column: Iterable[str]) -> Floats:
-    """Return the numbers in a column of a frame, where an empty cell is not a number."""
-    rows = ((0, ["" if cell != cell else cell]) for cell in column)  # NaN differs from itself
-    weights, _ = collect(source, ColumnRoles([name], None, 0, [], gaps=False), rows)
-    return weights.ravel()
-
-
-def _read_frame(
-    source: Source, options: Input, weights: str | None = None
-) -> tuple[Any, Any, ColumnRoles]:
-    """Return a table twice, with types and as it stands in the file, and what its columns are."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
-    if source.format in ("csv", "tsv"):
-        names, width, rows = read_rows(source, options.header)
-        block = [[cell.strip() for cell in cells] for _, cells in rows]
-        cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
-        text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
-        words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
-        # Without low_memory the type of a column is found of all its cells, not of some.
-        table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
-        table = table.set_axis(cells.columns, axis="columns")
-    elif source.format == "parquet":
-        table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
-    else:
-        table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
-    shown = list(map(str, table.columns))
-    roles = find_columns(source.name, options, weights, len(shown), shown)
-    roles = without_row_numbers(source.name, options, roles, lambda place: table.iloc[:, place])
-    return table, cells, roles

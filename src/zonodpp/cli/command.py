@@ -1,4 +1,4 @@
-"""How commands and options are declared, and how results are written: text, JSON, CSV, files.
+"""How commands and options are declared, and how results and errors are written.
 
 Options are attributes of a class: an object of that class holds the values that were given. The
 code of a command is imported when it is called, so that help and completion come at once.
@@ -13,6 +13,7 @@ import inspect
 import io
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,6 @@ import click
 
 from zonodpp._files import replacing
 from zonodpp._optional import optional
-from zonodpp.cli.messages import printable
 
 COMMANDS: list[click.Command] = []
 DEBUG = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks.")
@@ -38,6 +38,14 @@ NEEDED = {
 # Characters of one write to standard output. Where Python does not buffer it (PYTHONUNBUFFERED), a
 # write that the reader cuts short is no error: only the next write fails.
 _PIECE = 2**14
+# Errors that the library raises on purpose, with a message for people.
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError, Warning)
+# What moves the cursor, changes colours, breaks lines, reverses the direction of writing or cannot
+# be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_QUOTED = 60  # characters shown of a piece of a file
+_LONGEST = 1000  # characters in a message, in which the advice stands at the end
+_ENDING = 300  # of those, the last ones that are kept
 _Form = TypeVar("_Form")
 Rows = Iterable[Sequence[object]]  # the names of the columns, then the rows
 
@@ -250,3 +258,61 @@ def _formatted(result: Result, ending: str) -> str | bytes:
 
 def _made(form: _Form | Callable[[], _Form]) -> _Form:
     return form() if callable(form) else form
+
+
+def printable(text: str) -> str:
+    r"""Write control characters as JSON does, so that a file cannot steer the terminal.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.command import printable
+    >>> print(printable("red \x1b[31m"))
+    red \u001b[31m
+    """
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def quoted(text: str) -> str:
+    """Quote a piece of a file in a message, and cut it where it is long.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.command import quoted
+    >>> quoted("heavy"), len(quoted("heavy" * 1000))
+    ("'heavy'", 65)
+    """
+    return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
+
+
+def one_line(problem: Exception | str, options: Iterable[click.Parameter] = ()) -> str:
+    """Return an error or a warning as one line: what is wrong, and what to do.
+
+    The options of the command are written as at a shell: ``rank=2`` becomes ``--rank 2``.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.command import one_line
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
+    'a.csv: no such file or directory'
+    """
+    text = str(problem)
+    if isinstance(problem, click.UsageError):
+        path = problem.ctx.command_path if problem.ctx else "zonodpp"
+        text = problem.format_message().rstrip(".")
+        text = f"{text[:1].lower()}{text[1:]} (see '{path} --help')"
+    elif isinstance(problem, click.ClickException):
+        text = problem.format_message()
+    elif isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
+        text = f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}"
+    # The library raises RuntimeError itself; those of Python have types of their own.
+    elif not (isinstance(problem, (str, *_EXPECTED)) or type(problem) is RuntimeError):
+        text = f"unexpected {type(problem).__name__}: {text}; --debug shows where, please report it"
+    elif not text:
+        text = f"{type(problem).__name__}; --debug shows where"
+    else:
+        for option in options:
+            text = f" {text}".replace(f" {option.name}=", f" {option.opts[-1]} ")
+    line = printable(" ".join(text.split()))
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - _ENDING]} ... {line[-_ENDING:]}"

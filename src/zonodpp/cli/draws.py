@@ -21,7 +21,7 @@ from zonodpp.cli.command import Result
 from zonodpp.cli.files import open_source
 from zonodpp.cli.inputs import ItemTable, read_table
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
-from zonodpp.cli.items import find_items, label_text, on_one_line, restricted_items
+from zonodpp.cli.names import find_items, label_text, on_one_line, restricted_items
 from zonodpp.features import standardize
 from zonodpp.linalg.dense import to_dense
 from zonodpp.samples.storage import save_samples

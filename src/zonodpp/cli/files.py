@@ -19,9 +19,8 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.archives import check_archive, check_array, check_size, check_sparse, damage
 from zonodpp.arguments import listed, one_of
-from zonodpp.cli.command import NEEDED
+from zonodpp.cli.command import NEEDED, quoted
 from zonodpp.cli.interface import Format
-from zonodpp.cli.messages import quoted
 
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}

@@ -17,12 +17,12 @@ import numpy as np
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
-from zonodpp.cli.apps import describe_columns, rank_and_condition
-from zonodpp.cli.command import Result
-from zonodpp.cli.files import open_source
-from zonodpp.cli.inputs import read_table
-from zonodpp.cli.interface import CompletionOptions, InfoOptions
-from zonodpp.cli.messages import printable
+from zonodpp.apps.rows import encode
+from zonodpp.cli.apps import rank_and_condition
+from zonodpp.cli.command import Result, printable
+from zonodpp.cli.files import Source, open_source
+from zonodpp.cli.inputs import read_frame, read_table
+from zonodpp.cli.interface import CompletionOptions, InfoOptions, Input
 from zonodpp.datasets import mnist_ones
 from zonodpp.streams.sources import RowSource
 
@@ -104,10 +104,10 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     try:
         table = read_table(source, options, passes=by_rows)
     except ValueError:
-        found = describe_columns(source, options) if by_rows else None
-        if found is None:
-            raise
-        return found
+        if by_rows and source.format in ("csv", "tsv", "parquet"):
+            with contextlib.suppress(ImportError):  # text needs pandas
+                return _about_columns(source, options)
+        raise
     n, d = table.shape if by_rows else table.shape[::-1]
     entries = f"{source.format.title()}; large for this machine's memory: read in passes"
     if not isinstance(table.values, RowSource):
@@ -126,3 +126,18 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         else:
             facts["a draw needs"] = f"--rank {min(rank, n - 1)} or less"
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _about_columns(source: Source, options: Input) -> dict[str, object]:
+    """Return facts about the columns of a table with text."""
+    table, _, roles = read_frame(source, options)
+    columns = encode(table.iloc[:, roles.features]).columns
+    used = [column for column in columns if column.width]
+    return {
+        "file": printable(source.name),
+        "rows": len(table),
+        "columns": table.shape[1],
+        **{f"column {printable(str(column.name))}": str(column) for column in columns},
+        "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
+        "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
+    }

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import ArrayLike
 
+from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
-from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
+from zonodpp.cli.command import quoted
+from zonodpp.cli.files import (
+    Source,
+    open_source,
+    parquet_facts,
+    read_array,
+    read_parquet,
+    readable,
+    text_lines,
+)
 from zonodpp.cli.interface import Input
-from zonodpp.cli.table import ColumnRoles, collect, find_columns, read_rows, without_row_numbers
+from zonodpp.cli.names import ColumnRoles, find_columns, without_row_numbers
 from zonodpp.linalg.dense import to_dense
 from zonodpp.streams.sources import RowSource, source_of
 
+_HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
+_GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
+Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
 # Part of the memory that rows may take as float64; the rows of a larger file are read in passes.
 _SHARE = 0.25
 _Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
@@ -105,15 +123,13 @@ def read_table(
     if source.format in ("csv", "tsv"):
         names, width, rows = read_rows(source, options.header)
         roles = find_columns(source.name, options, column, width, names)
-        numbers, labels = collect(source.name, roles, rows)
+        numbers, labels = collect(roles, rows)
     elif source.format == "parquet":
         roles, numbers, labels = _parquet_columns(source, options, column)
     else:
         roles, numbers, labels = _array_columns(source, options, column)
     places = roles.numeric
-    roles = without_row_numbers(
-        source.name, options, roles, lambda place: numbers[:, places.index(place)]
-    )
+    roles = without_row_numbers(roles, lambda place: numbers[:, places.index(place)])
     if roles.numeric != places:
         numbers = numbers[:, [places.index(place) for place in roles.numeric]]
     d = len(roles.features)
@@ -122,8 +138,7 @@ def read_table(
     if weights is not None and q is None:
         n = numbers.shape[0 if options.items == "rows" else 1]
         q = _read_weights(source.name, option, weights, n)
-    columns = roles.names and [roles.names[place] for place in roles.features]
-    return ItemTable(source.name, numbers, numbers.shape, labels, columns, q)
+    return ItemTable(source.name, numbers, numbers.shape, labels, roles.feature_names, q)
 
 
 def _read_large(source: Source, options: Input, weights: str | None) -> ItemTable | None:
@@ -135,36 +150,29 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
     if source.path is None or source.format not in ("npy", "parquet") or options.items != "rows":
         return None
     X: MatrixLike = source.path
-    columns, id, roles = None, None, None
-    q: ArrayLike | None = None
     if source.format == "npy":
         X = read_array(source)
-        if X.ndim != 2 or options.id or options.columns:
+        if X.ndim != 2 or 0 in X.shape or options.id or options.columns:
             return None
-        shape = X.shape
+        n, roles = len(X), find_columns(source.name, options, None, X.shape[1])
     else:
         facts = parquet_facts(source)
-        roles = _parquet_roles(source, facts.schema.to_arrow_schema(), options, weights)
-        shape = facts.num_rows, len(roles.features)
-    size = 8 * math.prod(shape)
+        schema = facts.schema.to_arrow_schema()
+        n, roles = facts.num_rows, _parquet_roles(source, schema, options, weights)
+    size = 8 * n * len(roles.features)
     if size <= _SHARE * physical_memory():
         return None
     memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
-    if roles is not None:
-        names = roles.names or []
-        roles = without_row_numbers(
-            source.name, options, roles, lambda place: read_parquet(source, [names[place]])[0]
-        )
-        columns = [names[place] for place in roles.features]
-        id = None if roles.id is None else names[roles.id]
-        q = None if roles.weights is None else names[roles.weights]
-        shape = shape[0], len(columns)
+    names = roles.names or []
+    roles = without_row_numbers(roles, lambda place: read_parquet(source, [names[place]])[0])
+    q: str | Floats | None = roles.name(roles.weights)
     if weights is not None and q is None:
-        q = _read_weights(source.name, "--weights", weights, shape[0])
-    found = source_of(X, q, columns, id)
+        q = _read_weights(source.name, "--weights", weights, n)
+    columns = roles.feature_names
+    found = source_of(X, q, columns, roles.name(roles.id))
     assert found is not None
-    return ItemTable(source.name, found[0], shape, columns=columns, ids=found[1])
+    return ItemTable(source.name, found[0], (n, len(roles.features)), None, columns, None, found[1])
 
 
 def _array_columns(source: Source, options: Input, weights: str | None) -> _Columns:
@@ -201,7 +209,7 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
         labels = None if roles.id is None else list(map(str, table.column(roles.id).to_pylist()))
         return roles, np.column_stack(arrays).astype(np.float64), labels
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return roles, *collect(source.name, roles, ((0, cells) for cells in rows))
+    return roles, *collect(roles, ((0, cells) for cells in rows))
 
 
 def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
@@ -216,3 +224,138 @@ def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")
     return found.ravel()
+
+
+def frame_weights(source: str, name: str, column: Iterable[str]) -> Floats:
+    """Return the numbers in a column of a frame, where an empty cell is not a number."""
+    rows = ((0, ["" if cell != cell else cell]) for cell in column)  # NaN differs from itself
+    weights, _ = collect(ColumnRoles(source, [name], None, 0, []), rows)
+    return weights.ravel()
+
+
+def read_frame(
+    source: Source, options: Input, weights: str | None = None
+) -> tuple[Any, Any, ColumnRoles]:
+    """Return a table twice, with types and as it stands in the file, and what its columns are."""
+    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    if source.format in ("csv", "tsv"):
+        names, width, rows = read_rows(source, options.header)
+        block = [[cell.strip() for cell in cells] for _, cells in rows]
+        cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
+        text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
+        words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
+        # Without low_memory the type of a column is found of all its cells, not of some.
+        table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
+        table = table.set_axis(cells.columns, axis="columns")
+    elif source.format == "parquet":
+        table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
+    else:
+        table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
+    shown = list(map(str, table.columns))
+    roles = find_columns(source.name, options, weights, len(shown), shown)
+    return table, cells, without_row_numbers(roles, lambda place: table.iloc[:, place])
+
+
+def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, int, Iterator[Row]]:
+    """Return the names of the columns, if there are any, their number, and the rows of cells."""
+    lines = text_lines(source)
+    head = list(islice(lines, _HEAD))
+    delimiter = "\t" if source.format == "tsv" else _delimiter(head)
+    rows = _split_rows(chain(head, lines), source.name, delimiter)
+    top = next(rows, None)
+    if top is None:
+        raise ValueError(f"{source.name} is empty: there is nothing to read")
+    names = [cell.strip() for cell in top[1]]
+    if header or (header is None and all(number_in(name) is None for name in names)):
+        return names, len(names), _check_rows(source.name, len(names), rows)
+    return None, len(names), _check_rows(source.name, len(names), chain([top], rows))
+
+
+def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows; raise if one is longer or shorter than the first, or if there are none."""
+    row = -1
+    for row, (line, cells) in enumerate(rows):
+        if len(cells) != width:
+            many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+            where = f"{source}, line {line} (row {row}; rows count from 0)"
+            raise ValueError(f"{where}: {many}, but the first row has {width}")
+        yield line, cells
+    if row < 0:
+        raise ValueError(f"{source} has a header but no rows")
+
+
+def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] | None]:
+    """Turn rows of cells into numbers, and labels if there is a column of them.
+
+    Raises
+    ------
+    ValueError
+        With the place of the first cell that is no finite number.
+    """
+    labels: list[str] = []
+    numbers, places = array("d"), roles.numeric
+    for row, (line, cells) in enumerate(rows):
+        for place in places:
+            number = number_in(cells[place])
+            if number is None or not math.isfinite(number):
+                if not (roles.gaps and is_gap(cells[place])):
+                    raise ValueError(_problem(roles, line, row, place, cells[place]))
+                number = math.nan
+            numbers.append(number)
+        if roles.id is not None:
+            labels.append(str(cells[roles.id]).strip())
+    return np.array(numbers).reshape(-1, len(places)), None if roles.id is None else labels
+
+
+def is_gap(cell: object) -> bool:
+    """Tell whether a cell is empty or says that its value is missing."""
+    return cell is None or str(cell).strip().lower() in _GAPS
+
+
+def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
+    """Say where a cell is that holds no finite number, and what to do about it."""
+    column, hint = roles.name(place) or str(place), ""
+    if place == roles.weights:
+        hint = "; weights and relevance are numbers"
+    elif row == 0 and roles.id is None:
+        hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
+    elif row == 0 and roles.names is None:
+        hint = "; if the first row has names, pass --header"
+    text = "" if cell is None else str(cell).strip()
+    got = f"got {quoted(text)}" if text else "the cell is empty"
+    shown = column if roles.names is None else quoted(column)
+    where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
+    return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
+
+
+def _split_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):  # an empty line is no row
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(f"{source}, line {reader.line_num}: {error}") from None
+
+
+def _delimiter(lines: list[str]) -> str:
+    """Choose the separator that cuts the first row into most cells; a comma if none does.
+
+    The first row may have several lines, since a quoted cell may hold line ends and separators.
+    """
+
+    def cells(delimiter: str) -> int:
+        with suppress(csv.Error):  # quotes that end in the middle of a cell: another separator
+            return len(next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), []))
+        return 0
+
+    first = "".join(lines[:1])
+    return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
+
+
+def number_in(cell: str) -> float | None:
+    """Return the number in a cell as Python reads it, infinity and NaN too; None without one."""
+    try:
+        return float(cell)
+    except (ValueError, TypeError):
+        return None

@@ -1,17 +1,103 @@
-"""Find items by their names at a shell: labels, numbers, and edges by their two ends."""
+"""Names at a shell: columns of a table, and items by label, by number or as edges."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Hashable, Iterator, Sequence
+import re
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._types import Floats, Labels
 from zonodpp.arguments import listed
-from zonodpp.cli.interface import Restriction
-from zonodpp.cli.messages import quoted
+from zonodpp.cli.command import quoted
+from zonodpp.cli.interface import Input, Restriction
 
+_FEW = 12  # names of columns shown in a message
+# The header of an index without a name as pandas writes it, and as pandas reads it.
+_NAMELESS = re.compile(r"(Unnamed: \d+)?")
 _SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
-Labels = Sequence[Hashable]
+
+
+class ColumnRoles(NamedTuple):
+    """What each column of a file is; columns are counted from 0."""
+
+    source: str  # the file, for messages
+    names: list[str] | None
+    id: int | None
+    weights: int | None
+    features: list[int]
+    chosen: bool = False  # whether --columns names the features
+    gaps: bool = False  # whether cells may be empty: they become NaN
+
+    @property
+    def numeric(self) -> list[int]:
+        """Return the columns of numbers: the features, then the one that is kept apart."""
+        return self.features if self.weights is None else [*self.features, self.weights]
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Return the names of the features, if columns have names."""
+        return self.names and [self.names[place] for place in self.features]
+
+    def name(self, place: int | None) -> str | None:
+        """Return the name of a column, if columns have names."""
+        return None if place is None or self.names is None else self.names[place]
+
+
+def find_columns(
+    source: str, options: Input, weights: str | None, width: int, names: list[str] | None = None
+) -> ColumnRoles:
+    """Find the columns that --id and --columns name; ``weights`` need not be a column."""
+    known = {str(place): place for place in range(width)}
+    known |= {name: place for place, name in reversed(list(enumerate(names or ())))}
+
+    def place_of(column: str) -> int:
+        if column not in known:
+            there = f"columns 0 to {width - 1}" if names is None else listed(names, _FEW)
+            raise ValueError(f"{source} has no column {column!r}; it has {there}")
+        return known[column]
+
+    labels = None if options.id is None else place_of(options.id)
+    apart = None if weights is None else known.get(weights)
+    if options.columns is None:
+        features = [place for place in range(width) if place not in (labels, apart)]
+    else:
+        features = [place_of(column.strip()) for column in _split(options.columns, "--columns")]
+    chosen, gaps = options.columns is not None, options.missing != "error"
+    return _some_left(ColumnRoles(source, names, labels, apart, features, chosen, gaps))
+
+
+def _some_left(roles: ColumnRoles) -> ColumnRoles:
+    if not roles.features:
+        raise ValueError(f"{roles.source} has no columns left to serve as features")
+    return roles
+
+
+def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -> ColumnRoles:
+    """Leave out features without a name that count the rows, from 0 or 1, and warn of them.
+
+    pandas writes its index as such a column. ``cells`` returns the cells of a column.
+    """
+    if roles.chosen or roles.names is None:
+        return roles
+    features = []
+    for place in roles.features:
+        if _NAMELESS.fullmatch(roles.names[place]) and _counts_rows(np.asarray(cells(place))):
+            found = f"column {place} (from 0) has no name of its own and counts the rows"
+            advice = "it is left out, unless --columns names it by its number"
+            warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)
+        else:
+            features.append(place)
+    return _some_left(roles._replace(features=features))
+
+
+def _counts_rows(cells: Floats) -> bool:
+    return any(np.array_equal(cells, np.arange(start, start + len(cells))) for start in (0, 1))
 
 
 def label_text(label: Hashable) -> str:
@@ -19,7 +105,7 @@ def label_text(label: Hashable) -> str:
 
     Examples
     --------
-    >>> from zonodpp.cli.items import label_text
+    >>> from zonodpp.cli.names import label_text
     >>> label_text("egg"), label_text(("a", "b"))
     ('egg', 'a-b')
     """
@@ -49,7 +135,7 @@ def find_items(
 
     Examples
     --------
-    >>> from zonodpp.cli.items import find_items
+    >>> from zonodpp.cli.names import find_items
     >>> find_items(["egg,apple"], ["apple", "bread", "egg"], 3, "--track")
     [2, 0]
     >>> find_items(["egg", "2"], ["egg", "egg", "tofu"], 3, "--exclude", every=True)
