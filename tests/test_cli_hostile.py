@@ -262,7 +262,7 @@ def test_weights_of_edges(fails, call, tmp_path):
 
 def test_the_delimiter_is_that_of_the_first_row_not_line():
     def read(text):
-        return read_table(Source("x.csv", "csv", None, text.encode()), Input(id="0"))
+        return read_table(Input(id="0"), source=Source("x.csv", "csv", None, text.encode()))
 
     for text in (
         '"name, first\nand last, second";a;b\nx;1;2\n',

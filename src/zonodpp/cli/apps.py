@@ -12,7 +12,7 @@ from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
 from zonodpp.cli.command import Result
-from zonodpp.cli.files import open_source, read_text
+from zonodpp.cli.files import read_text
 from zonodpp.cli.inputs import frame_weights, read_frame, read_table
 from zonodpp.cli.names import on_one_line, restricted_items
 from zonodpp.linalg.dense import row_chunks, to_dense
@@ -50,8 +50,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
     choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     passes = options.transformer in (None, "pca") and options.method in ("auto", "exact")
-    source = open_source(options.file, options.format)
-    table = read_table(source, options, options.weights, passes=passes)
+    table = read_table(options, options.weights, passes=passes)
     if isinstance(table.values, RowSource):
         if options.transformer is None:
             note = "a search needs all rows in memory: drawing as with --transformer pca"
@@ -78,8 +77,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    source = open_source(options.file, options.format)
-    table = read_table(source, options, options.relevance, option="--relevance")
+    table = read_table(options, options.relevance, option="--relevance")
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
@@ -97,7 +95,7 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
 
 def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
-    table = read_table(open_source(options.file, options.format), options)
+    table = read_table(options)
     by_columns = options.items == "columns"
     A = table.matrix if by_columns else table.matrix.T
     d, n = A.shape
@@ -150,15 +148,13 @@ def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
 
 def pick_rows(options: interface.RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
-    source = open_source(options.file, options.format)
-    table, cells, roles = read_frame(source, options, options.weights)
-    names = list(map(str, table.columns))
-    labels = None if roles.id is None else names[roles.id]
+    table, cells, roles = read_frame(options, options.weights)
+    names = roles.names
     counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
     asked = None if options.columns is None else list(counted.columns)
     weights: str | Floats | None = options.weights
     if roles.weights is not None:
-        weights = frame_weights(source.name, names[roles.weights], table.iloc[:, roles.weights])
+        weights = frame_weights(roles.source, names[roles.weights], table.iloc[:, roles.weights])
     choices = options.pick("answer") | {"columns": asked, "weights": weights}
     found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
     report = found.attrs["diverse_rows"]
@@ -171,7 +167,7 @@ def pick_rows(options: interface.RowsOptions) -> Result:
     width = max(map(len, report["columns"]))
     uses = [f"{column:<{width}}  {use}" for column, use in report["columns"].items()]
     first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
-    named = shown if labels is None else shown.set_index(labels)
+    named = shown if roles.id is None else shown.set_index(names[roles.id])
     text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", *uses])
     writers = {".parquet": picked.to_parquet}
     return Result(text, facts, [names, *shown.to_numpy().tolist()], writers, random)

@@ -18,7 +18,6 @@ from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
 from zonodpp.cli.command import Result
-from zonodpp.cli.files import open_source
 from zonodpp.cli.inputs import ItemTable, read_table
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
 from zonodpp.cli.names import find_items, label_text, on_one_line, restricted_items
@@ -51,8 +50,7 @@ def _read_target(options: SampleOptions) -> Target:
     changed = options.missing != "error" or options.standardize
     whole = changed or options.kernel or options.dpp or options.size or options.expected_size
     whole = whole or options.jitter or options.power != 2
-    source = open_source(options.file, options.format)
-    table = read_table(source, options, options.weights, passes=not whole)
+    table = read_table(options, options.weights, passes=not whole)
     if isinstance(table.values, RowSource):
         view = None if options.rank is None else principal_view(table.values, options.rank)
         return condition(StreamedDPP(table.values, view, table.ids), options)

@@ -102,7 +102,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
-        table = read_table(source, options, passes=by_rows)
+        table = read_table(options, passes=by_rows, source=source)
     except ValueError:
         if by_rows and source.format in ("csv", "tsv", "parquet"):
             with contextlib.suppress(ImportError):  # text needs pandas
@@ -130,7 +130,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
 
 def _about_columns(source: Source, options: Input) -> dict[str, object]:
     """Return facts about the columns of a table with text."""
-    table, _, roles = read_frame(source, options)
+    table, _, roles = read_frame(options, source=source)
     columns = encode(table.iloc[:, roles.features]).columns
     used = [column for column in columns if column.width]
     return {

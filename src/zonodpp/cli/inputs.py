@@ -87,33 +87,33 @@ class ItemTable:
 
 
 def read_table(
-    source: Source,
     options: Input,
     weights: str | None = None,
     *,
     option: str = "--weights",
     passes: bool = False,
+    source: Source | None = None,
 ) -> ItemTable:
     r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
 
     Weights are in a column, kept apart from the features, or in a file of their own; ``option`` is
     what names them at the shell. If ``passes`` is true, a file that is large for the memory of this
-    machine is read in passes.
+    machine is read in passes. ``source`` is the file if it is open: a pipe can be opened only once.
 
     Examples
     --------
     >>> import os, tempfile
-    >>> from zonodpp.cli.files import open_source
     >>> from zonodpp.cli.inputs import read_table
     >>> from zonodpp.cli.interface import Input
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "foods.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("food,fat,water\napple,0.2,85.6\n")
-    ...     table = read_table(open_source(path), Input(id="food"))
+    ...     table = read_table(Input(file=path, id="food"))
     >>> table.labels, table.columns, table.values
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
+    source = source or open_source(options.file, options.format)
     large = _read_large(source, options, weights) if passes else None
     if large is not None:
         return large
@@ -121,8 +121,8 @@ def read_table(
     labels: list[str] | None = None
     numbers: Matrix
     if source.format in ("csv", "tsv"):
-        names, width, rows = read_rows(source, options.header)
-        roles = find_columns(source.name, options, column, width, names)
+        names, named, rows = read_rows(source, options.header)
+        roles = find_columns(source.name, options, column, names, named=named)
         numbers, labels = collect(roles, rows)
     elif source.format == "parquet":
         roles, numbers, labels = _parquet_columns(source, options, column)
@@ -151,10 +151,10 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
         return None
     X: MatrixLike = source.path
     if source.format == "npy":
-        X = read_array(source)
-        if X.ndim != 2 or 0 in X.shape or options.id or options.columns:
+        X, roles = _open_array(source, options, weights)
+        n = len(X)
+        if len(roles.features) < X.shape[1] or roles.chosen:  # columns are taken in memory
             return None
-        n, roles = len(X), find_columns(source.name, options, None, X.shape[1])
     else:
         facts = parquet_facts(source)
         schema = facts.schema.to_arrow_schema()
@@ -164,30 +164,38 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
         return None
     memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
-    names = roles.names or []
+    names = roles.names
     roles = without_row_numbers(roles, lambda place: read_parquet(source, [names[place]])[0])
-    q: str | Floats | None = roles.name(roles.weights)
+    id = None if roles.id is None else names[roles.id]
+    q: str | Floats | None = None if roles.weights is None else names[roles.weights]
     if weights is not None and q is None:
         q = _read_weights(source.name, "--weights", weights, n)
     columns = roles.feature_names
-    found = source_of(X, q, columns, roles.name(roles.id))
+    found = source_of(X, q, columns, id)
     assert found is not None
     return ItemTable(source.name, found[0], (n, len(roles.features)), None, columns, None, found[1])
 
 
-def _array_columns(source: Source, options: Input, weights: str | None) -> _Columns:
-    """Take the columns that were asked for out of an array, which has no names for them."""
+def _open_array(source: Source, options: Input, weights: str | None) -> tuple[Any, ColumnRoles]:
+    """Return an array, which is a memory map where the file allows it, and what its columns are."""
     values = read_array(source, options.key)
     if values.ndim != 2 or 0 in values.shape:
         needed = "a table has two dimensions, and is not empty"
         raise ValueError(f"{source.name} holds an array of shape {values.shape}; {needed}")
+    names = list(map(str, range(values.shape[1])))
+    return values, find_columns(source.name, options, weights, names, named=False)
+
+
+def _array_columns(source: Source, options: Input, weights: str | None) -> _Columns:
+    """Take the columns that were asked for out of an array."""
+    values, roles = _open_array(source, options, weights)
     # from_features would read a memory map in passes.
     values = np.asarray(values) if isinstance(values, np.ndarray) else values.tocsc()
-    roles = find_columns(source.name, options, weights, values.shape[1])
     ids = () if roles.id is None else to_dense(values[:, [roles.id]]).ravel()
     labels = [f"{entry:g}" for entry in ids] or None
-    all_numeric = roles.numeric == list(range(values.shape[1]))  # then nothing is copied
-    return roles, values if all_numeric else values[:, roles.numeric], labels
+    if roles.numeric != list(range(values.shape[1])):  # otherwise nothing is copied
+        values = values[:, roles.numeric]
+    return roles, values, labels
 
 
 def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
@@ -197,7 +205,7 @@ def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | N
     index = [name for name in saved if name in schema.names]
     options.id = options.id or next(iter(index), None)
     names = [name for name in schema.names if name not in index or name == options.id]
-    return find_columns(source.name, options, weights, len(names), names)
+    return find_columns(source.name, options, weights, names)
 
 
 def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Columns:
@@ -219,7 +227,7 @@ def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
         raise ValueError(f"{option} {file} is neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
-    found = np.asarray(read_array(source) if is_array else read_table(source, Input()).matrix)
+    found = read_array(source) if is_array else read_table(Input(), source=source).matrix
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")
@@ -234,14 +242,15 @@ def frame_weights(source: str, name: str, column: Iterable[str]) -> Floats:
 
 
 def read_frame(
-    source: Source, options: Input, weights: str | None = None
+    options: Input, weights: str | None = None, source: Source | None = None
 ) -> tuple[Any, Any, ColumnRoles]:
     """Return a table twice, with types and as it stands in the file, and what its columns are."""
+    source = source or open_source(options.file, options.format)
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     if source.format in ("csv", "tsv"):
-        names, width, rows = read_rows(source, options.header)
+        names, _, rows = read_rows(source, options.header)
         block = [[cell.strip() for cell in cells] for _, cells in rows]
-        cells = pandas.DataFrame(block, columns=names or [str(k) for k in range(width)])
+        cells = pandas.DataFrame(block, columns=names)
         text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
         words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
         # Without low_memory the type of a column is found of all its cells, not of some.
@@ -251,13 +260,12 @@ def read_frame(
         table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
     else:
         table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
-    shown = list(map(str, table.columns))
-    roles = find_columns(source.name, options, weights, len(shown), shown)
+    roles = find_columns(source.name, options, weights, list(map(str, table.columns)))
     return table, cells, without_row_numbers(roles, lambda place: table.iloc[:, place])
 
 
-def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, int, Iterator[Row]]:
-    """Return the names of the columns, if there are any, their number, and the rows of cells."""
+def read_rows(source: Source, header: bool | None) -> tuple[list[str], bool, Iterator[Row]]:
+    """Return the names of the columns, whether the file has them, and the rows of cells."""
     lines = text_lines(source)
     head = list(islice(lines, _HEAD))
     delimiter = "\t" if source.format == "tsv" else _delimiter(head)
@@ -266,9 +274,10 @@ def read_rows(source: Source, header: bool | None) -> tuple[list[str] | None, in
     if top is None:
         raise ValueError(f"{source.name} is empty: there is nothing to read")
     names = [cell.strip() for cell in top[1]]
-    if header or (header is None and all(number_in(name) is None for name in names)):
-        return names, len(names), _check_rows(source.name, len(names), rows)
-    return None, len(names), _check_rows(source.name, len(names), chain([top], rows))
+    named = all(number_in(name) is None for name in names) if header is None else header
+    if not named:
+        names, rows = list(map(str, range(len(names)))), chain([top], rows)
+    return names, named, _check_rows(source.name, len(names), rows)
 
 
 def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
@@ -314,16 +323,16 @@ def is_gap(cell: object) -> bool:
 
 def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
     """Say where a cell is that holds no finite number, and what to do about it."""
-    column, hint = roles.name(place) or str(place), ""
+    column, hint = roles.names[place] or str(place), ""
     if place == roles.weights:
         hint = "; weights and relevance are numbers"
     elif row == 0 and roles.id is None:
         hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
-    elif row == 0 and roles.names is None:
+    elif row == 0 and not roles.named:
         hint = "; if the first row has names, pass --header"
     text = "" if cell is None else str(cell).strip()
     got = f"got {quoted(text)}" if text else "the cell is empty"
-    shown = column if roles.names is None else quoted(column)
+    shown = quoted(column) if roles.named else column
     where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
     return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
 

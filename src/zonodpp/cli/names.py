@@ -27,10 +27,11 @@ class ColumnRoles(NamedTuple):
     """What each column of a file is; columns are counted from 0."""
 
     source: str  # the file, for messages
-    names: list[str] | None
+    names: list[str]  # the numbers of columns that have no names
     id: int | None
     weights: int | None
     features: list[int]
+    named: bool = True  # whether the file has names for its columns
     chosen: bool = False  # whether --columns names the features
     gaps: bool = False  # whether cells may be empty: they become NaN
 
@@ -42,34 +43,30 @@ class ColumnRoles(NamedTuple):
     @property
     def feature_names(self) -> list[str] | None:
         """Return the names of the features, if columns have names."""
-        return self.names and [self.names[place] for place in self.features]
-
-    def name(self, place: int | None) -> str | None:
-        """Return the name of a column, if columns have names."""
-        return None if place is None or self.names is None else self.names[place]
+        return [self.names[place] for place in self.features] if self.named else None
 
 
 def find_columns(
-    source: str, options: Input, weights: str | None, width: int, names: list[str] | None = None
+    source: str, options: Input, weights: str | None, names: list[str], *, named: bool = True
 ) -> ColumnRoles:
     """Find the columns that --id and --columns name; ``weights`` need not be a column."""
-    known = {str(place): place for place in range(width)}
-    known |= {name: place for place, name in reversed(list(enumerate(names or ())))}
+    known = {str(place): place for place in range(len(names))}
+    known |= {name: place for place, name in reversed(list(enumerate(names)))}
 
     def place_of(column: str) -> int:
         if column not in known:
-            there = f"columns 0 to {width - 1}" if names is None else listed(names, _FEW)
+            there = listed(names, _FEW) if named else f"columns 0 to {len(names) - 1}"
             raise ValueError(f"{source} has no column {column!r}; it has {there}")
         return known[column]
 
     labels = None if options.id is None else place_of(options.id)
     apart = None if weights is None else known.get(weights)
     if options.columns is None:
-        features = [place for place in range(width) if place not in (labels, apart)]
+        features = [place for place in range(len(names)) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in _split(options.columns, "--columns")]
     chosen, gaps = options.columns is not None, options.missing != "error"
-    return _some_left(ColumnRoles(source, names, labels, apart, features, chosen, gaps))
+    return _some_left(ColumnRoles(source, names, labels, apart, features, named, chosen, gaps))
 
 
 def _some_left(roles: ColumnRoles) -> ColumnRoles:
@@ -83,7 +80,7 @@ def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -
 
     pandas writes its index as such a column. ``cells`` returns the cells of a column.
     """
-    if roles.chosen or roles.names is None:
+    if roles.chosen:
         return roles
     features = []
     for place in roles.features:

@@ -1,19 +1,17 @@
-"""Subsets drawn from a target: a sequence of sets, and what can be counted in it."""
+"""Subsets drawn from a target: a sequence of sets, what can be counted in it, and its errors."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._types import Booleans, Floats, Integers, ItemsLike, Subsets
+from zonodpp.diagnostics import from_arviz
 from zonodpp.targets.target import Target
-
-if TYPE_CHECKING:
-    from networkx import Graph
 
 
 class Draws:
@@ -91,36 +89,6 @@ class Draws:
             [[labels[i] for i in draw if i >= 0] for draw in chain]
             for chain in self.subsets.tolist()
         ]
-
-    def to_networkx(self, chain: int = 0, draw: int = 0) -> Graph:
-        """Return one draw as a networkx tree, for targets made from a graph.
-
-        Parameters
-        ----------
-        chain : int, default 0
-            The number of the chain.
-        draw : int, default 0
-            The number of the draw in its chain.
-
-        Returns
-        -------
-        networkx.Graph
-            All nodes, and the drawn edges with their weights.
-
-        Raises
-        ------
-        ValueError
-            When the target was not made from a graph.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from zonodpp import ProjectionDPP, sample
-        >>> samples = sample(ProjectionDPP.from_graph(nx.cycle_graph("abcd")), 1, rng=0)
-        >>> nx.is_tree(samples.to_networkx())
-        True
-        """
-        return self.target.to_networkx(self.subsets[chain, draw])
 
     def _need_draws(self) -> None:
         if not self.subsets.size:
@@ -253,3 +221,127 @@ class Draws:
         rows, _ = self.unique()
         best = rows[np.argmax(self.target.log_prob(rows))]
         return np.asarray(best[best >= 0])
+
+    @property
+    def acceptance(self) -> float | None:
+        """Share of accepted moves, burn-in included; None for methods that count none."""
+        if "accepted" not in self.stats or "steps" not in self.stats:
+            return None
+        return float(self.stats["accepted"].sum() / max(1, self.stats["steps"].sum()))
+
+    def trace(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> Floats:
+        """Return the presence of S, or of a tracked set, in each draw.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        (chains, draws) array
+            Presence, 0 or 1; for a tracked set it may be an average, as `tracked` says.
+
+        Raises
+        ------
+        TypeError
+            When both S and ``tracked`` are given, or none of the two.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> from zonodpp.diagnostics import psrf
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> psrf(samples.trace([1, 2])).upper < 1.1  # (chains, draws) in, two figures out
+        True
+        """
+        if (S is None) == (tracked is None):
+            raise TypeError("pass a set of items S or tracked=k, one of the two")
+        if S is not None:
+            return self.contains(S).astype(np.float64)
+        count = self.tracked.shape[2]
+        if isinstance(tracked, bool) or tracked not in range(count):
+            raise ValueError(
+                f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
+            )
+        return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
+
+    def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the effective number of independent draws (bulk ESS) in `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant: it then says nothing about the error.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> 800 < samples.ess([1, 2]) < 1200
+        True
+        """
+        return from_arviz("ess", self.trace(S, tracked=tracked))
+
+    def rhat(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the rank-normalised split R-hat of `trace`, near 1 if chains agree.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, chains=4, rng=0)
+        >>> samples.rhat([1, 2]) < 1.01
+        True
+        """
+        return from_arviz("rhat", self.trace(S, tracked=tracked))
+
+    def mcse(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:
+        """Return the Monte Carlo standard error of the mean of `trace`.
+
+        It needs ``zonodpp[stats]``.
+
+        Parameters
+        ----------
+        S : array_like of int, optional
+            A set of items.
+        tracked : int, optional
+            In place of S: a column of `tracked`.
+
+        Returns
+        -------
+        float
+            NaN if the trace is constant.
+
+        Examples
+        --------
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), 1000, rng=0)
+        >>> round(samples.mcse([1, 2]), 2)
+        0.02
+        """
+        return from_arviz("mcse", self.trace(S, tracked=tracked))

@@ -13,16 +13,17 @@ from zonodpp._optional import optional
 from zonodpp._types import ItemsLike, SeedLike
 from zonodpp.arguments import as_positive, spawn
 from zonodpp.samples import storage
-from zonodpp.samples.chains import Chains
+from zonodpp.samples.draws import Draws
 
 if TYPE_CHECKING:
+    from networkx import Graph
     from pandas import DataFrame
     from xarray import DataTree
 
 _LARGEST_TREE = 2**32  # bytes of indicators that `Samples.to_arviz` makes without being asked twice
 
 
-class Samples(Chains):
+class Samples(Draws):
     """Draws of one or more chains, as `sample` returns them.
 
     ``len(samples)``, ``samples[k]``, ``samples[:10]`` and ``for draw in samples`` go through the
@@ -207,6 +208,36 @@ class Samples(Chains):
         (1, 3, 2)
         """
         return cls(**storage.load_samples(path))
+
+    def to_networkx(self, chain: int = 0, draw: int = 0) -> Graph:
+        """Return one draw as a networkx tree, for targets made from a graph.
+
+        Parameters
+        ----------
+        chain : int, default 0
+            The number of the chain.
+        draw : int, default 0
+            The number of the draw in its chain.
+
+        Returns
+        -------
+        networkx.Graph
+            All nodes, and the drawn edges with their weights.
+
+        Raises
+        ------
+        ValueError
+            When the target was not made from a graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from zonodpp import ProjectionDPP, sample
+        >>> samples = sample(ProjectionDPP.from_graph(nx.cycle_graph("abcd")), 1, rng=0)
+        >>> nx.is_tree(samples.to_networkx())
+        True
+        """
+        return self.target.to_networkx(self.subsets[chain, draw])
 
     def to_pandas(self) -> DataFrame:
         """Return a table with one row for each draw, by chain and draw; needs ``zonodpp[parquet]``.
