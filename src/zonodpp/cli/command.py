@@ -300,8 +300,6 @@ def one_line(problem: Exception | str, options: Iterable[click.Parameter] = ()) 
         path = problem.ctx.command_path if problem.ctx else "zonodpp"
         text = problem.format_message().rstrip(".")
         text = f"{text[:1].lower()}{text[1:]} (see '{path} --help')"
-    elif isinstance(problem, click.ClickException):
-        text = problem.format_message()
     elif isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
         text = f"{problem.filename}: {problem.strerror[:1].lower()}{problem.strerror[1:]}"
     # The library raises RuntimeError itself; those of Python have types of their own.

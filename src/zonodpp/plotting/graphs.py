@@ -16,7 +16,7 @@ from zonodpp.samples import Samples
 from zonodpp.targets.target import Target
 
 if TYPE_CHECKING:
-    from matplotlib.collections import LineCollection
+    from matplotlib.collections import Collection
 
 Positions: TypeAlias = Mapping[Hashable, ArrayLike]
 _FEW = 200  # nodes up to which a layout by all distances is quick
@@ -116,8 +116,8 @@ def edge_marginals(
     if shown.shape != (target.n,):
         raise ValueError(f"shares are one for each of the {target.n} edges, got {shown.shape}")
     ax = axes_for(ax, (6.0, 4.6))
-    edges = _draw_edges(ax, ends, array=shown, cmap=colour_map(), linewidths=1 + 4 * shown)
-    edges.set_clim(0, 1)
+    scale = {"array": shown, "cmap": colour_map(), "clim": (0, 1)}
+    edges = _draw_edges(ax, ends, linewidths=1 + 4 * shown, **scale)
     _draw_nodes(ax, names, places)
     if colorbar:
         ax.figure.colorbar(edges, ax=ax, label="Probability of the edge", shrink=0.85)
@@ -147,12 +147,10 @@ def _layout(target: Target, positions: Positions | None) -> tuple[Labels, Floats
     return names, places, places[np.column_stack([graph.tail, graph.head])]
 
 
-def _draw_edges(ax: Axes, ends: Floats, **look: object) -> LineCollection:
+def _draw_edges(ax: Axes, ends: Floats, **look: object) -> Collection:
     """Draw edges as straight lines."""
     collections = optional("matplotlib.collections", "plot", "a plot")
-    lines: LineCollection = collections.LineCollection(ends, capstyle="round", **look)
-    ax.add_collection(lines)
-    return lines
+    return ax.add_collection(collections.LineCollection(ends, capstyle="round", **look))
 
 
 def _draw_nodes(ax: Axes, labels: Labels, places: Floats) -> None:

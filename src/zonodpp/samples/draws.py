@@ -92,10 +92,8 @@ class Draws:
 
     def _need_draws(self) -> None:
         if not self.subsets.size:
-            raise ValueError(
-                "there are no draws to look at; was the time used up in burn-in, or in the thin "
-                "steps to the first draw?"
-            )
+            why = "was the time used up in burn-in, or in the thin steps to the first draw?"
+            raise ValueError(f"there are no draws to look at; {why}")
 
     def contains(self, S: ItemsLike) -> Booleans:
         """Tell for each draw whether it holds all items of S.
@@ -263,9 +261,8 @@ class Draws:
             return self.contains(S).astype(np.float64)
         count = self.tracked.shape[2]
         if isinstance(tracked, bool) or tracked not in range(count):
-            raise ValueError(
-                f"sample(track=[...]) got {count} sets, counted from 0; there is none {tracked!r}"
-            )
+            found = f"sample(track=[...]) got {count} sets, counted from 0"
+            raise ValueError(f"{found}; there is none {tracked!r}")
         return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
 
     def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:

@@ -138,9 +138,8 @@ class Samples(Draws):
         mean = self.target.expected_size
         size = as_positive(expected_size, "expected_size")
         if size > mean:
-            raise ValueError(
-                f"expected_size must be at most the {mean:g} items of a draw, got {size:g}"
-            )
+            most = f"at most the {mean:g} items of a draw"
+            raise ValueError(f"expected_size must be {most}, got {size:g}")
         keep = spawn(rng, purpose="thinning")[0].random(self.subsets.shape) < size / mean
         last = np.iinfo(self.subsets.dtype).max  # sorts behind all items
         kept = np.sort(np.where(keep & (self.subsets >= 0), self.subsets, last), axis=2)
@@ -305,10 +304,8 @@ class Samples(Draws):
         chosen = np.arange(target.n) if items is None else target.items(items, "items").ravel()
         size = chains * draws * target.n
         if items is None and size > _LARGEST_TREE:
-            raise ValueError(
-                f"indicators of all {target.n} items would take {size / 2**30:.0f} GiB; pass "
-                "items=[...] for those you want to look at"
-            )
+            needed = f"indicators of all {target.n} items would take {size / 2**30:.0f} GiB"
+            raise ValueError(f"{needed}; pass items=[...] for those you want to look at")
         # The place of each item among those chosen; all others, and the filling -1, share one more.
         place = np.full(target.n + 1, len(chosen), np.int32)
         place[chosen] = np.arange(len(chosen))

@@ -81,10 +81,8 @@ def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays
     if found != kind:
         raise ValueError(f"{place} holds {str(found)[:40]}, not {kind}")
     if header.get("format") != FORMAT:
-        raise ValueError(
-            f"{place} has format {str(header.get('format'))[:40]}, this version of zonodpp reads "
-            f"format {FORMAT}; use the version that wrote it"
-        )
+        known = f"this version of zonodpp reads format {FORMAT}; use the version that wrote it"
+        raise ValueError(f"{place} has format {str(header.get('format'))[:40]}, {known}")
     return header, arrays
 
 
