@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import math
 import os
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 import click
@@ -19,7 +14,6 @@ import numpy as np
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
-from zonodpp.cli.command import quoted
 from zonodpp.cli.files import (
     Source,
     open_source,
@@ -27,16 +21,13 @@ from zonodpp.cli.files import (
     read_array,
     read_parquet,
     readable,
-    text_lines,
 )
 from zonodpp.cli.interface import Input
 from zonodpp.cli.names import ColumnRoles, find_columns, without_row_numbers
+from zonodpp.cli.table import collect, is_gap, read_rows
 from zonodpp.linalg.dense import to_dense
 from zonodpp.streams.sources import RowSource, source_of
 
-_HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
-_GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
-Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
 # Part of the memory that rows may take as float64; the rows of a larger file are read in passes.
 _SHARE = 0.25
 _Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
@@ -262,109 +253,3 @@ def read_frame(
         table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
     roles = find_columns(source.name, options, weights, list(map(str, table.columns)))
     return table, cells, without_row_numbers(roles, lambda place: table.iloc[:, place])
-
-
-def read_rows(source: Source, header: bool | None) -> tuple[list[str], bool, Iterator[Row]]:
-    """Return the names of the columns, whether the file has them, and the rows of cells."""
-    lines = text_lines(source)
-    head = list(islice(lines, _HEAD))
-    delimiter = "\t" if source.format == "tsv" else _delimiter(head)
-    rows = _split_rows(chain(head, lines), source.name, delimiter)
-    top = next(rows, None)
-    if top is None:
-        raise ValueError(f"{source.name} is empty: there is nothing to read")
-    names = [cell.strip() for cell in top[1]]
-    named = all(number_in(name) is None for name in names) if header is None else header
-    if not named:
-        names, rows = list(map(str, range(len(names)))), chain([top], rows)
-    return names, named, _check_rows(source.name, len(names), rows)
-
-
-def _check_rows(source: str, width: int, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield rows; raise if one is longer or shorter than the first, or if there are none."""
-    row = -1
-    for row, (line, cells) in enumerate(rows):
-        if len(cells) != width:
-            many = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-            where = f"{source}, line {line} (row {row}; rows count from 0)"
-            raise ValueError(f"{where}: {many}, but the first row has {width}")
-        yield line, cells
-    if row < 0:
-        raise ValueError(f"{source} has a header but no rows")
-
-
-def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] | None]:
-    """Turn rows of cells into numbers, and labels if there is a column of them.
-
-    Raises
-    ------
-    ValueError
-        With the place of the first cell that is no finite number.
-    """
-    labels: list[str] = []
-    numbers, places = array("d"), roles.numeric
-    for row, (line, cells) in enumerate(rows):
-        for place in places:
-            number = number_in(cells[place])
-            if number is None or not math.isfinite(number):
-                if not (roles.gaps and is_gap(cells[place])):
-                    raise ValueError(_problem(roles, line, row, place, cells[place]))
-                number = math.nan
-            numbers.append(number)
-        if roles.id is not None:
-            labels.append(str(cells[roles.id]).strip())
-    return np.array(numbers).reshape(-1, len(places)), None if roles.id is None else labels
-
-
-def is_gap(cell: object) -> bool:
-    """Tell whether a cell is empty or says that its value is missing."""
-    return cell is None or str(cell).strip().lower() in _GAPS
-
-
-def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
-    """Say where a cell is that holds no finite number, and what to do about it."""
-    column, hint = roles.names[place] or str(place), ""
-    if place == roles.weights:
-        hint = "; weights and relevance are numbers"
-    elif row == 0 and roles.id is None:
-        hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
-    elif row == 0 and not roles.named:
-        hint = "; if the first row has names, pass --header"
-    text = "" if cell is None else str(cell).strip()
-    got = f"got {quoted(text)}" if text else "the cell is empty"
-    shown = quoted(column) if roles.named else column
-    where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
-    return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
-
-
-def _split_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[Row]:
-    reader = csv.reader(lines, delimiter=delimiter)
-    try:
-        for cells in reader:
-            if any(map(str.strip, cells)):  # an empty line is no row
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"{source}, line {reader.line_num}: {error}") from None
-
-
-def _delimiter(lines: list[str]) -> str:
-    """Choose the separator that cuts the first row into most cells; a comma if none does.
-
-    The first row may have several lines, since a quoted cell may hold line ends and separators.
-    """
-
-    def cells(delimiter: str) -> int:
-        with suppress(csv.Error):  # quotes that end in the middle of a cell: another separator
-            return len(next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), []))
-        return 0
-
-    first = "".join(lines[:1])
-    return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
-
-
-def number_in(cell: str) -> float | None:
-    """Return the number in a cell as Python reads it, infinity and NaN too; None without one."""
-    try:
-        return float(cell)
-    except (ValueError, TypeError):
-        return None

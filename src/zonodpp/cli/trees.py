@@ -16,8 +16,8 @@ from zonodpp._optional import optional
 from zonodpp.cli.command import NEEDED, Result, quoted
 from zonodpp.cli.draws import condition, describe, first_line, run_sample, share_table
 from zonodpp.cli.files import Source, open_source, read_array, readable, text_lines
-from zonodpp.cli.inputs import number_in
 from zonodpp.cli.interface import GraphFormat, TreesOptions
+from zonodpp.cli.table import number_in
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
 _SEPARATORS = re.compile(r"[,;\s]+")
