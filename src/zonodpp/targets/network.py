@@ -1,19 +1,36 @@
-"""A graph as an electrical network: probabilities of edges and the cost of random walks."""
+"""A graph as an electrical network: probabilities of edges and the cost of random walks.
+
+Removing a node v from a network of conductances c joins each pair i, j of its neighbours by a new
+conductance c_vi c_vj / d_v, where d_v is the sum of the conductances at v (the star-mesh
+transform, one step of Gaussian elimination on the Laplacian). All numbers are positive and nothing
+is subtracted, so every result keeps its digits, whatever the weights are (Grassmann, Taksar,
+Heyman 1985). When only the two ends of an edge are left, the conductance between them is the
+effective one, and a random spanning tree holds the edge with probability weight / conductance.
+
+All edges are served together. `halve_edges` halves the edges of the graph again and again, down to
+a few. The boundary of a set of edges holds the nodes that it shares with other edges. An upward
+pass reduces each set of edges to its boundary, by joining the networks of its two halves. A
+downward pass reduces what is outside each set to the same boundary, by joining what is outside the
+set it was cut from with the other half. With that, the smallest sets are networks of a few nodes.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import physical_memory
-from zonodpp.targets.elimination import EdgeSet, effective_conductances, eliminate, halve_edges
 
+FEW = 64  # edges of a set that is not halved: half as many take half as long again on a large grid
 HUGE = 2.0**996  # weights beyond this are scaled down, so that sums of them do not overflow
 SMALLER = 2.0**-24  # factor by which they are scaled
 PACE = 2.5e9  # cubes of nodes a second, of the three networks that are made of two halves
@@ -23,7 +40,7 @@ TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimin
 
 
 class Network:
-    """Conductances between the nodes of a connected graph; parallel edges are one pair.
+    """Conductances between the nodes of a connected graph.
 
     Parameters
     ----------
@@ -35,23 +52,13 @@ class Network:
     """
 
     def __init__(self, nodes: int, tail: Integers, head: Integers, weights: Floats) -> None:
-        self.nodes, self.tail, self.head = nodes, tail, head
+        self.nodes, self.ends = nodes, np.array([tail, head])
         self.scale = SMALLER if weights.max(initial=1.0) > HUGE else 1.0
         self.weights = weights * self.scale
-        low, high = np.minimum(tail, head), np.maximum(tail, head)
-        proper = np.flatnonzero(low != high)
-        self.pairs, place = np.unique(low[proper] * nodes + high[proper], return_inverse=True)
-        self.pair_of = np.full(tail.size, -1)
-        self.pair_of[proper] = place
-        self.conductance: Floats = np.bincount(place, self.weights[proper]).astype(float)
 
     def marginals(self) -> Floats:
         """Probability of each edge: its weight over the effective conductance of its ends."""
-        effective = self._effective()
-        result = np.zeros(self.tail.size)
-        proper = self.pair_of >= 0
-        result[proper] = self.weights[proper] / effective[self.pair_of[proper]]
-        return np.minimum(result, 1.0)
+        return np.minimum(self.weights / self._effective(), 1.0)
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
@@ -68,12 +75,11 @@ class Network:
         step = max(1, TERMINALS // (2 * sets.shape[1]))
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
-            touched = np.union1d(self.tail[chunk], self.head[chunk])
+            touched = np.unique(self.ends[:, chunk])
             _, inside, _ = self._inside(touched)
             log_total = eliminate(inside[0].copy(), 0)
             for row, edges in enumerate(chunk, start):
-                ends = np.searchsorted(touched, [self.tail[edges], self.head[edges]])
-                contracted = _contract(inside[0], ends)
+                contracted = _contract(inside[0], np.searchsorted(touched, self.ends[:, edges]))
                 if contracted is not None:
                     log_share = eliminate(contracted, 0) - log_total
                     result[row] = math.exp(log_share + float(np.log(self.weights[edges]).sum()))
@@ -82,16 +88,15 @@ class Network:
     def resistances(self, root: int) -> Floats:
         """Effective resistances between one node and all others, in units of the given weights."""
         others = np.delete(np.arange(self.nodes), root)
-        tail, head = np.append(self.tail, others), np.append(self.head, np.full_like(others, root))
+        tail, head = np.hstack([self.ends, [others, np.full_like(others, root)]])
         joined = Network(self.nodes, tail, head, np.append(self.weights, np.zeros(others.size)))
-        effective = joined._effective()[joined.pair_of[self.tail.size :]]
-        return np.insert(self.scale / effective, root, 0.0)
+        return np.insert(self.scale / joined._effective()[self.weights.size :], root, 0.0)
 
     def _effective(self) -> Floats:
-        """Return the effective conductances of all pairs."""
+        """Return the effective conductance between the ends of each edge, infinite for loops."""
         sets, inside, _ = self._inside()
         outside = {0: np.zeros((0, 0))}  # nothing is outside of the whole graph
-        effective = np.empty(self.pairs.size)
+        effective = np.full(self.weights.size, np.inf)
         for t, (edges, boundary, second) in enumerate(sets):
             around = outside.pop(t)
             if second:
@@ -106,12 +111,12 @@ class Network:
         return effective
 
     def _inside(self, top: Integers | None = None) -> tuple[list[EdgeSet], list[Floats], float]:
-        """Reduce sets of pairs to their boundaries, all to ``top``; return the sum of log d."""
-        low, high = np.divmod(self.pairs, self.nodes)
-        degree = np.bincount(np.concatenate([low, high]), minlength=self.nodes)
+        """Reduce sets of edges to their boundaries, all to ``top``; return the sum of log d."""
+        tail, head = self.ends
+        degree = np.bincount(self.ends[:, tail != head].ravel(), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
-        sets = halve_edges(low, high, degree)
+        sets = halve_edges(tail, head, degree)
         self._announce(sets)
         inside = [np.zeros((0, 0))] * len(sets)
         log_sum = 0.0
@@ -126,12 +131,11 @@ class Network:
         return sets, inside, log_sum
 
     def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
-        """Return the nodes of some pairs, conductances between them, and the ends of the pairs."""
-        nodes, places = np.unique(np.divmod(self.pairs[edges], self.nodes), return_inverse=True)
-        low, high = ends = places.reshape(2, -1)
-        M = np.zeros((nodes.size, nodes.size))
-        M[low, high] = M[high, low] = self.conductance[edges]
-        return nodes, M, ends
+        """Return the nodes of some edges, conductances between them, and the ends of the edges."""
+        nodes, places = np.unique(self.ends[:, edges], return_inverse=True)
+        ends = places.reshape(2, -1)
+        M = sp.coo_array((self.weights[edges], ends), shape=(nodes.size, nodes.size)).toarray()
+        return nodes, M + M.T, ends
 
     def _announce(self, sets: list[EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
@@ -174,3 +178,106 @@ def _contract(M: Floats, ends: Integers) -> Floats | None:
         return None
     member = np.eye(parts)[part]
     return np.asarray(member.T @ M @ member)
+
+
+class EdgeSet(NamedTuple):
+    """Some edges of a graph, and the nodes that they share with other edges.
+
+    Its halves are the next set in the list of all sets and number ``second``, 0 for none.
+    """
+
+    edges: Integers
+    boundary: Integers
+    second: int
+
+
+def halve_edges(tail: Integers, head: Integers, degree: Integers) -> list[EdgeSet]:
+    """Halve the edges of a graph down to a few; the first set holds all of them.
+
+    Loops are left out. A node is in the boundary of a set that has fewer than ``degree[v]`` edges
+    at it.
+    """
+    sets: list[EdgeSet] = []
+
+    def add(edges: Integers) -> None:
+        nodes, places = np.unique([tail[edges], head[edges]], return_inverse=True)
+        boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
+        number = len(sets)
+        sets.append(EdgeSet(edges, boundary, 0))
+        if edges.size > FEW:
+            ends = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
+            order = _search_order(ends, nodes.size)
+            first, second = np.array_split(edges[order], 2)
+            add(first)
+            sets[number] = EdgeSet(edges, boundary, len(sets))
+            add(second)
+
+    add(np.flatnonzero(tail != head))
+    return sets
+
+
+def _search_order(ends: NDArray[np.int32], count: int) -> Integers:
+    """Sort edges by a breadth-first search from a node that is far from others.
+
+    They are sorted by the second of their ends that the search meets. By the first one, halves of
+    a dense graph would share far more nodes.
+    """
+    links = sp.csr_array((np.ones(ends.shape[1]), ends), shape=(count, count))
+    far = breadth_first_order(links, 0, directed=False, return_predecessors=False)
+    if far.size < count:  # link the components one after the other, to search them all
+        first = np.unique(connected_components(links, directed=False)[1], return_index=True)[1]
+        chain = first[:-1].astype(np.int32), first[1:].astype(np.int32)
+        links += sp.csr_array((np.ones(first.size - 1), chain), links.shape)
+    position = np.empty(count, np.int64)
+    order = breadth_first_order(links, far[-1], directed=False, return_predecessors=False)
+    position[order] = np.arange(count)
+    return np.lexsort(np.sort(position[ends], axis=0))
+
+
+@jit
+def eliminate(M: Floats, kept: int) -> float:
+    """Remove all but the first nodes of a network in place; return the sum of log d_v.
+
+    Entries of M below the diagonal are used, and those of the nodes kept are copied above it. A
+    node without conductances is left alone. Of the two quotients c_vi / d_v and c_vj / d_v the
+    larger one is taken, which underflows only where it does not matter.
+    """
+    share = np.zeros(M.shape[0])
+    log_sum = 0.0
+    for v in range(M.shape[0] - 1, kept - 1, -1):
+        row = M[v]
+        degree = 0.0
+        for j in range(v):
+            degree += row[j]
+        if degree > 0.0:
+            log_sum += np.log(degree)
+        else:
+            degree = 1.0  # all shares are zero
+        for j in range(v):
+            share[j] = row[j] / degree
+        for i in range(v):
+            c, s = row[i], share[i]
+            for j in range(i):
+                M[i, j] += s * row[j] if c > row[j] else share[j] * c
+    for i in range(kept):
+        M[:i, i] = M[i, :i]
+    return log_sum
+
+
+@jit
+def effective_conductances(M: Floats, ends: Integers) -> Floats:
+    """Return the effective conductances of some pairs of nodes, (2, pairs), in a network."""
+    size = M.shape[0]
+    result = np.empty(ends.shape[1])
+    reduced = np.empty_like(M)
+    for k in range(ends.shape[1]):
+        first, last = min(ends[:, k]), max(ends[:, k])
+        order = np.arange(size)  # in which these two nodes come first
+        order[0], order[first] = order[first], order[0]
+        order[1], order[last] = order[last], order[1]
+        for i in range(size):
+            for j in range(i):
+                reduced[i, j] = M[order[i], order[j]]
+        eliminate(reduced, 2)
+        result[k] = reduced[1, 0]
+    return result
