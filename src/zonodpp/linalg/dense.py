@@ -91,7 +91,7 @@ def unit_blocks(rows: Floats) -> tuple[Floats, Floats, Floats]:
     """
     unit, logs = split_rows(rows.reshape(-1, rows.shape[2]))
     blocks = np.asarray(unit).reshape(rows.shape)
-    smallest = np.linalg.svd(blocks, compute_uv=False)[:, -1]
+    smallest = np.linalg.svd(blocks, compute_uv=False).min(axis=1, initial=1.0)
     return blocks, logs.reshape(rows.shape[:2]), smallest
 
 

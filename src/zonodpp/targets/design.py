@@ -14,7 +14,7 @@ from zonodpp.arguments import as_count, as_matrix
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
-from zonodpp.targets.symmetric import size_law
+from zonodpp.targets.spectral import size_law
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Self
 
 import numpy as np
@@ -11,8 +12,7 @@ from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.projection import ProjectionDPP
-from zonodpp.targets.spectral import OTHERWISE, SpectralTarget
-from zonodpp.targets.symmetric import shift_to_size, size_law
+from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, expit, size_law
 
 EPS = float(np.finfo(float).eps)
 
@@ -216,3 +216,21 @@ def _of_correlation(K: Floats, eps: float) -> Spectrum:
     with np.errstate(divide="ignore"):
         logs = np.log(values) - np.log1p(-values)
     return Spectrum(vectors, logs)
+
+
+def shift_to_size(logs: Floats, size: float) -> float:
+    """Return the number to add to ``logs`` that makes the sum of their `expit` equal ``size``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(math.exp(shift_to_size(np.zeros(4), 3.0)), 12)
+    3.0
+    """
+    # With all logs equal the answer would be this shift; it lies between the extremes.
+    middle = math.log(size / (len(logs) - size))
+    low, high = middle - logs.max() - 1.0, middle - logs.min() + 1.0
+    for _ in range(64):
+        shift = (low + high) / 2
+        low, high = (shift, high) if expit(logs + shift).sum() < size else (low, shift)
+    return float(shift)

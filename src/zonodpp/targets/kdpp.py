@@ -13,7 +13,6 @@ from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
 from zonodpp.targets.spectral import SpectralTarget
-from zonodpp.targets.symmetric import part_probabilities, symmetric_polynomials
 from zonodpp.targets.target import Target
 
 
@@ -184,3 +183,41 @@ class KDPP(SpectralTarget):
             except ImpossibleError:
                 result[chosen] = 0.0
         return result
+
+
+def symmetric_polynomials(logs: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return the logs of e_0, ..., e_k of ``exp(logs)``, and chances to draw k parts by them.
+
+    Entry [j, size] of the chances is lambda_j e_{size-1}(after j) / e_size(from j on), the chance
+    to take part j when ``size`` parts are to come from part j on. Going from the first part to the
+    last with these chances, beginning with size k, draws a set of k parts with probability
+    proportional to the product of its eigenvalues (Kulesza, Taskar 2012, algorithm 8).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(symmetric_polynomials(np.log([1.0, 2.0, 3.0]), 3)[0]).round(12)
+    array([ 1.,  6., 11.,  6.])
+    """
+    chances = np.zeros((len(logs), k + 1))
+    result = np.full(k + 1, -np.inf)
+    result[0] = 0.0
+    for j in range(len(logs) - 1, -1, -1):
+        most = min(k, len(logs) - j)
+        taken = logs[j] + result[:most]
+        result[1 : most + 1] = np.logaddexp(result[1 : most + 1], taken)
+        chances[j, 1 : most + 1] = np.exp(taken - result[1 : most + 1])
+    return result, chances
+
+
+def part_probabilities(chances: Floats) -> Floats:
+    """Return the probability of each part, for sets drawn with `symmetric_polynomials`."""
+    result = np.zeros(len(chances))
+    sizes = np.zeros(chances.shape[1])  # the law of how many parts are still to be taken
+    sizes[-1] = 1.0
+    for j, chance in enumerate(chances):
+        taken = sizes * chance
+        result[j] = taken.sum()
+        sizes -= taken
+        sizes[:-1] += taken[1:]
+    return result

@@ -16,7 +16,6 @@ from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import NOISE, condition_kernel, never_together
 from zonodpp.targets.labels import labels_of
-from zonodpp.targets.symmetric import expit
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
@@ -93,11 +92,6 @@ class SpectralTarget(Target):
         finite = self.log_eigenvalues[self._sure :]
         return np.asarray(self.vectors[:, self._sure :] * np.exp(finite / 2))
 
-    @property
-    def sure(self) -> Floats:
-        """The eigenvectors of infinite eigenvalue, (n, their number)."""
-        return np.asarray(self.vectors[:, : self._sure])
-
     def _with(self, found: Spectrum) -> Self:
         """Return a target of the same kind with another spectrum."""
         return self._make(found, self.labels, self.k)
@@ -137,28 +131,20 @@ class SpectralTarget(Target):
 
         Along those the set's rows are split off first; the rest is a QR of phi's rows.
         """
-        count, size = sets.shape
-        if not self._sure <= size <= self.r:
-            return np.full(count, -np.inf)
-        logs = np.zeros(count)
-        if size == 0:
-            return logs
-        rows = self.phi[sets]
+        if not self._sure <= sets.shape[1] <= self.r:
+            return np.full(len(sets), -np.inf)
+        Q, R = np.linalg.qr(self.vectors[sets, : self._sure], mode="complete")
+        rows = np.swapaxes(Q[:, :, self._sure :], 1, 2) @ self.phi[sets]
+        rest = np.asarray(np.linalg.qr(np.swapaxes(rows, 1, 2), mode="r"))
         with np.errstate(divide="ignore"):
-            if self._sure:
-                Q, R = np.linalg.qr(self.vectors[sets, : self._sure], mode="complete")
-                logs += 2 * _log_diagonal(R)
-                rows = np.swapaxes(Q[:, :, self._sure :], 1, 2) @ rows
-            if rows.shape[1]:
-                R = np.asarray(np.linalg.qr(np.swapaxes(rows, 1, 2), mode="r"))
-                logs += 2 * _log_diagonal(R)
+            logs = 2 * (_log_diagonal(R) + _log_diagonal(rest))
         logs[unit_blocks(self.vectors[sets])[2] < NOISE * self.r] = -np.inf  # dependent items
         return logs
 
     def _given(self, include: Integers, exclude: Integers) -> Self:
         if not self._sure and self._log_dets(include[None])[0] == -np.inf:
             raise never_together(include, "their features are linearly dependent")
-        sure, phi = condition_kernel(self.sure, self.phi, include, exclude)
+        sure, phi = condition_kernel(self.vectors[:, : self._sure], self.phi, include, exclude)
         vectors, logs = spectrum.of_features(phi)
         logs = np.append(np.full(sure.shape[1], np.inf), logs)
         return self._with(Spectrum(np.column_stack([sure, vectors]), logs))
@@ -171,7 +157,7 @@ class SpectralTarget(Target):
         size = max(float(np.linalg.norm(self.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
         # A free size goes on as long as items raise the determinant, as infinite ones must.
         length = LONGER * (max(size, 1.0) if k is None else size or 1.0)
-        features = np.column_stack([length * self.sure, self.phi])
+        features = np.column_stack([length * self.vectors[:, :sure], self.phi])
         return Objective(features, -2 * sure * float(np.log(length)))
 
     def stored(self) -> tuple[Header, Arrays]:
@@ -194,4 +180,26 @@ class SpectralTarget(Target):
 
 
 def _log_diagonal(R: Floats) -> Floats:
+    """Return the logs of the products of diagonals, for a stack of triangles."""
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
+
+
+# `scipy.special` and `scipy.optimize` would take a quarter of the time of a first draw to import.
+def expit(logs: Floats) -> Floats:
+    """Return x / (1 + x) for each x = exp(log)."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logs)))
+
+
+def size_law(chances: Floats) -> Floats:
+    """Return the law of the number of successes in independent trials with these chances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> size_law(np.array([0.5, 0.5]))
+    array([0.25, 0.5 , 0.25])
+    """
+    law = np.ones(1)
+    for chance in chances:
+        law = np.convolve(law, [1.0 - chance, chance])
+    return law
