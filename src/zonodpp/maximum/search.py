@@ -13,8 +13,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count, as_positive
 from zonodpp.linalg.greedy import items_of, pick_greedily
-from zonodpp.maximum.designs import best_design
-from zonodpp.maximum.local_search import Climb, climb
+from zonodpp.maximum.exchanges import Climb, best_design, climb
 from zonodpp.targets.target import Target
 
 
