@@ -203,7 +203,7 @@ def test_bad_input(call, kind, message):
 
 
 def test_a_large_indefinite_kernel_is_reported_without_its_eigenvalues(monkeypatch):
-    monkeypatch.setattr("zonodpp.linalg.cholesky._EXPLAIN", 2)
+    monkeypatch.setattr("zonodpp.linalg.kernel._EXPLAIN", 2)
     with pytest.raises(ValueError, match="larger than the diagonal allows"):
         pivoted_cholesky(INDEFINITE, kernel="precomputed")
 

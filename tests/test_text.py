@@ -15,7 +15,7 @@ from zonodpp.apps import sentences as splitting
 from zonodpp.apps import text
 from zonodpp.apps.languages import is_content, read_language, words
 from zonodpp.apps.sentences import LONGEST, MOST_WORDS, join_sentences, split_sentences
-from zonodpp.linalg import reduction
+from zonodpp.linalg import spectrum
 
 TEXTS = pathlib.Path(__file__).parent / "texts"
 COUNTS = {
@@ -407,8 +407,8 @@ def test_many_sentences_take_the_sparse_route(monkeypatch):
     tokens = [words(s) for s in split_sentences(datasets.article())]
     X = text.unit_rows(text.tf_idf(tokens))
     dense = text.completed_directions(X, 4)
-    monkeypatch.setattr(reduction, "_NARROW", 10)
-    monkeypatch.setattr(reduction, "_SMALL", 10)
+    monkeypatch.setattr(spectrum, "_NARROW", 10)
+    monkeypatch.setattr(spectrum, "_SMALL", 10)
     sparse = text.completed_directions(X, 4)
     cosines = np.linalg.svd(dense.T @ sparse, compute_uv=False)
     assert cosines.min() > 0.99

@@ -23,7 +23,7 @@ from zonodpp._types import Floats, Matrix, MatrixLike
 from zonodpp.apps.landmark_search import CHUNK, DistinctRows, variance_of_entries
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
-from zonodpp.linalg.reduction import leading_directions
+from zonodpp.linalg.spectrum import leading_directions
 from zonodpp.streams.passes import TakeMoments, View
 from zonodpp.streams.sources import Batch, RowSource, source_of
 from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments

@@ -22,8 +22,8 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.features.kernels import kernel_columns
 from zonodpp.features.similarity import KernelFunction
-from zonodpp.linalg.cholesky import KernelColumns, partial_factor
 from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.kernel import KernelColumns, partial_factor
 
 Bits = NDArray[np.uint64]
 

@@ -13,7 +13,7 @@ from zonodpp.apps.languages import count_words, is_content, rarity, read_languag
 from zonodpp.arguments import one_of
 from zonodpp.features.similarity import finite_rows
 from zonodpp.linalg.dense import to_dense, unit_rows
-from zonodpp.linalg.reduction import leading_directions
+from zonodpp.linalg.spectrum import leading_directions
 
 POSITIONS = ("first", "fifths")
 # Sentences of fewer words count as if they had so many. Without it summaries are full of calls and

@@ -10,8 +10,13 @@ import scipy.linalg
 from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.arguments import one_of, spawn
 from zonodpp.features.similarity import KernelLike, finite_rows, kernel_function
-from zonodpp.linalg.cholesky import KernelColumns, partial_factor
-from zonodpp.linalg.kernel import read_kernel, rounding_of_eigenvalues, rounding_share
+from zonodpp.linalg.kernel import (
+    KernelColumns,
+    partial_factor,
+    read_kernel,
+    rounding_of_eigenvalues,
+    rounding_share,
+)
 
 _DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
 

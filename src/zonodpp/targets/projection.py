@@ -11,7 +11,7 @@ from zonodpp._types import Labels, MatrixLike, SeedLike
 from zonodpp.arguments import as_matrix, as_positive, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.kernel import read_kernel
-from zonodpp.linalg.reduction import principal_scores, projection_basis
+from zonodpp.linalg.spectrum import principal_scores, projection_basis
 from zonodpp.streams.sources import source_of, take_columns
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.labels import labels_of

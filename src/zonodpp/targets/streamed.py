@@ -12,7 +12,7 @@ from zonodpp._types import Floats, Integers, ItemsLike, Labels
 from zonodpp.arguments import as_count
 from zonodpp.linalg.dense import log_dets
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle, numerical_rank
-from zonodpp.linalg.reduction import need_directions
+from zonodpp.linalg.spectrum import need_directions
 from zonodpp.streams import passes
 from zonodpp.streams.passes import Propose, RowMoments, View
 from zonodpp.streams.sources import RowSource
