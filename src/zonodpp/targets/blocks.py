@@ -36,7 +36,7 @@ def blocks_of(graph: Graph) -> Blocks:
     A spanning tree of the graph is one of each block, and its weight is their product.
     """
     indptr, neighbour, edge = _link_nodes(graph.nodes, graph.tail, graph.head)
-    met, block = _find_blocks(indptr, neighbour, edge)
+    met, block = _find_blocks(indptr, neighbour)
     blocks = int(block.max()) + 1
     starts = np.array([0, graph.nodes])
     if blocks > 1:
@@ -63,38 +63,35 @@ def _link_nodes(nodes: int, tail: Integers, head: Integers) -> tuple[Indices, In
 
 
 @jit
-def _find_blocks(indptr: Indices, neighbour: Indices, edge: Indices) -> tuple[Indices, Indices]:
+def _find_blocks(indptr: Indices, neighbour: Indices) -> tuple[Indices, Indices]:
     """Search depth-first; return when each node is met, and the block of the edge that led to it.
 
     An edge is in the block of the edge that led to the later one of its ends.
     """
     nodes = indptr.shape[0] - 1
     met = np.full(nodes, -1, np.int32)
-    low = np.zeros(nodes, np.int32)  # the earliest node that is reached from below it
+    low = np.zeros(nodes, np.int32)  # the earliest node that is reached from it or from below it
     order = np.zeros(nodes, np.int32)
     above = np.full(nodes, -1, np.int32)
-    through = np.full(nodes, -1, np.int32)  # the edge to the node above
     place = indptr[:-1].copy()
     time = 1
     node = met[0] = 0
     while node >= 0:
-        if place[node] < indptr[node + 1]:
-            k = place[node]
-            place[node] += 1
-            other = neighbour[k]
-            if met[other] < 0:
-                met[other] = low[other] = time
-                order[time] = other
-                time += 1
-                above[other] = node
-                through[other] = edge[k]
-                node = other
-            elif edge[k] != through[node]:
-                low[node] = min(low[node], met[other])
-        else:
-            if above[node] >= 0:
-                low[above[node]] = min(low[above[node]], low[node])
+        if place[node] == indptr[node + 1]:
             node = above[node]
+            continue
+        other = neighbour[place[node]]
+        place[node] += 1
+        if met[other] >= 0:
+            low[node] = min(low[node], met[other])
+        else:
+            met[other] = low[other] = time
+            order[time] = other
+            time += 1
+            above[other] = node
+            node = other
+    for v in order[:0:-1]:
+        low[above[v]] = min(low[above[v]], low[v])
     block = np.zeros(nodes, np.int32)
     blocks = 0
     for v in order[1:]:
