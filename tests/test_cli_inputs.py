@@ -267,7 +267,7 @@ def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
     def refuse(*_):
         raise MemoryError("the factor does not fit")
 
-    monkeypatch.setattr("zonodpp.targets.network.Network._inside", refuse)
+    monkeypatch.setattr("zonodpp.targets.network.Network._reduce", refuse)
     assert call("trees", "wheel.edges", "-n", 3, "--seed", 1, "--out", "trees.npz")[0] == 0
     code, out, err = call("trees", "wheel.edges", "-n", 3, "--seed", 1)
     assert (code, err) == (0, "")

@@ -185,18 +185,18 @@ def test_boundaries_are_the_nodes_shared_with_other_edges(graph):
     top = [0, 7]
     degree = np.bincount(np.concatenate([tail, head]), minlength=nodes)
     degree[top] += 1
-    sets = halve_edges(tail, head, degree)
-    for t, (edges, boundary, second) in enumerate(sets):
+    whole = halve_edges(np.array([tail, head]), np.arange(target.n), degree)
+    for edges, boundary, halves, *_ in whole.all_sets():
         inside = np.union1d(tail[edges], head[edges])
         others = np.setdiff1d(np.arange(target.n), edges)
         outside = np.concatenate([tail[others], head[others], top])
         np.testing.assert_array_equal(boundary, np.intersect1d(inside, outside))
-        assert (second > 0) == (edges.size > FEW)
-        if second:
-            halves = [sets[t + 1].edges, sets[second].edges]
-            np.testing.assert_array_equal(np.sort(np.concatenate(halves)), np.sort(edges))
-            assert abs(halves[0].size - halves[1].size) <= 1
-    np.testing.assert_array_equal(sets[0].edges, np.arange(target.n))
+        assert bool(halves) == (edges.size > FEW)
+        if halves:
+            parts = [half.edges for half in halves]
+            np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.sort(edges))
+            assert abs(parts[0].size - parts[1].size) <= 1
+    np.testing.assert_array_equal(whole.edges, np.arange(target.n))
     np.testing.assert_allclose(target.marginals().sum(), target.r)
 
 

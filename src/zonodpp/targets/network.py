@@ -62,8 +62,7 @@ class Network:
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
-        _, _, log_sum = self._inside()
-        return float(log_sum - (self.nodes - 1) * math.log(self.scale))
+        return self._reduce().log_sum - (self.nodes - 1) * math.log(self.scale)
 
     def inclusion(self, sets: Integers) -> Floats:
         """Probability that all edges of a set are in the tree, for (count, k) edges.
@@ -76,10 +75,10 @@ class Network:
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
             touched = np.unique(self.ends[:, chunk])
-            _, inside, _ = self._inside(touched)
-            log_total = eliminate(inside[0].copy(), 0)
+            reduced = self._reduce(touched).inside
+            log_total = eliminate(reduced.copy(), 0)
             for row, edges in enumerate(chunk, start):
-                contracted = _contract(inside[0], np.searchsorted(touched, self.ends[:, edges]))
+                contracted = _contract(reduced, np.searchsorted(touched, self.ends[:, edges]))
                 if contracted is not None:
                     log_share = eliminate(contracted, 0) - log_total
                     result[row] = math.exp(log_share + float(np.log(self.weights[edges]).sum()))
@@ -94,41 +93,39 @@ class Network:
 
     def _effective(self) -> Floats:
         """Return the effective conductance between the ends of each edge, infinite for loops."""
-        sets, inside, _ = self._inside()
-        outside = {0: np.zeros((0, 0))}  # nothing is outside of the whole graph
         effective = np.full(self.weights.size, np.inf)
-        for t, (edges, boundary, second) in enumerate(sets):
-            around = outside.pop(t)
-            if second:
-                for half, other in ((t + 1, second), (second, t + 1)):
-                    parts = [(boundary, around), (sets[other].boundary, inside[other])]
-                    outside[half] = _join(parts, sets[half].boundary)[0]
+
+        def descend(part: EdgeSet, outside: Floats) -> None:
+            if part.halves:
+                for half, other in (part.halves, part.halves[::-1]):
+                    parts = [(part.boundary, outside), (other.boundary, other.inside)]
+                    descend(half, _join(parts, half.boundary)[0])
             else:
-                nodes, M, ends = self._network(edges)
-                places = np.searchsorted(nodes, boundary)
-                M[places[:, None], places] += around
-                effective[edges] = effective_conductances(M, ends)
+                nodes, M, ends = self._network(part.edges)
+                places = np.searchsorted(nodes, part.boundary)
+                M[places[:, None], places] += outside
+                effective[part.edges] = effective_conductances(M, ends)
+
+        descend(self._reduce(), np.zeros((0, 0)))  # nothing is outside of the whole graph
         return effective
 
-    def _inside(self, top: Integers | None = None) -> tuple[list[EdgeSet], list[Floats], float]:
-        """Reduce sets of edges to their boundaries, all to ``top``; return the sum of log d."""
-        tail, head = self.ends
-        degree = np.bincount(self.ends[:, tail != head].ravel(), minlength=self.nodes)
+    def _reduce(self, top: Integers | None = None) -> EdgeSet:
+        """Halve all edges, and reduce all sets to their boundaries, the whole graph to ``top``."""
+        proper = np.flatnonzero(np.not_equal(*self.ends))  # loops are left out
+        degree = np.bincount(self.ends[:, proper].ravel(), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
-        sets = halve_edges(tail, head, degree)
-        self._announce(sets)
-        inside = [np.zeros((0, 0))] * len(sets)
-        log_sum = 0.0
-        for t in range(len(sets) - 1, -1, -1):
-            edges, boundary, second = sets[t]
-            if second:
-                parts = [(sets[half].boundary, inside[half]) for half in (t + 1, second)]
-            else:
-                parts = [self._network(edges)[:2]]
-            inside[t], log_d = _join(parts, boundary)
-            log_sum += log_d
-        return sets, inside, log_sum
+        whole = halve_edges(self.ends, proper, degree)
+        self._announce(whole.all_sets())
+
+        def ascend(part: EdgeSet) -> EdgeSet:
+            halves = tuple(ascend(half) for half in part.halves)
+            parts = [(half.boundary, half.inside) for half in halves]
+            inside, log_d = _join(parts or [self._network(part.edges)[:2]], part.boundary)
+            log_sum = log_d + sum(half.log_sum for half in halves)
+            return EdgeSet(part.edges, part.boundary, halves, inside, log_sum)
+
+        return ascend(whole)
 
     def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
         """Return the nodes of some edges, conductances between them, and the ends of the edges."""
@@ -140,7 +137,7 @@ class Network:
     def _announce(self, sets: list[EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
         sizes = np.array([part.boundary.size for part in sets], dtype=np.float64)
-        joined = [sizes[t + 1] + sizes[part.second] for t, part in enumerate(sets) if part.second]
+        joined = [sum(half.boundary.size for half in part.halves) for part in sets]
         size, seconds = 8 * (sizes**2).sum(), np.power(joined, 3).sum() / PACE + CALL * sizes.size
         way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
         memory = physical_memory()
@@ -181,39 +178,36 @@ def _contract(M: Floats, ends: Integers) -> Floats | None:
 
 
 class EdgeSet(NamedTuple):
-    """Some edges of a graph, and the nodes that they share with other edges.
+    """Some edges of a graph, the nodes that they share with other edges, and its halves, if any.
 
-    Its halves are the next set in the list of all sets and number ``second``, 0 for none.
+    Once it is reduced: the conductances between the nodes of the boundary, and the sum of log d_v
+    of all nodes that were removed.
     """
 
     edges: Integers
     boundary: Integers
-    second: int
+    halves: tuple[EdgeSet, ...]
+    inside: Floats = np.zeros((0, 0))
+    log_sum: float = 0.0
+
+    def all_sets(self) -> list[EdgeSet]:
+        """Return the set itself, its halves, their halves, and so on."""
+        return [self, *(part for half in self.halves for part in half.all_sets())]
 
 
-def halve_edges(tail: Integers, head: Integers, degree: Integers) -> list[EdgeSet]:
-    """Halve the edges of a graph down to a few; the first set holds all of them.
+def halve_edges(ends: Integers, edges: Integers, degree: Integers) -> EdgeSet:
+    """Halve some edges of a graph, down to a few; ``ends`` are those of all its edges, (2, n).
 
-    Loops are left out. A node is in the boundary of a set that has fewer than ``degree[v]`` edges
-    at it.
+    A node is in the boundary of a set that has fewer than ``degree[v]`` edges at it.
     """
-    sets: list[EdgeSet] = []
-
-    def add(edges: Integers) -> None:
-        nodes, places = np.unique([tail[edges], head[edges]], return_inverse=True)
-        boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
-        number = len(sets)
-        sets.append(EdgeSet(edges, boundary, 0))
-        if edges.size > FEW:
-            ends = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
-            order = _search_order(ends, nodes.size)
-            first, second = np.array_split(edges[order], 2)
-            add(first)
-            sets[number] = EdgeSet(edges, boundary, len(sets))
-            add(second)
-
-    add(np.flatnonzero(tail != head))
-    return sets
+    nodes, places = np.unique(ends[:, edges], return_inverse=True)
+    boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
+    halves: tuple[EdgeSet, ...] = ()
+    if edges.size > FEW:
+        local = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
+        parts = np.array_split(edges[_search_order(local, nodes.size)], 2)
+        halves = tuple(halve_edges(ends, part, degree) for part in parts)
+    return EdgeSet(edges, boundary, halves)
 
 
 def _search_order(ends: NDArray[np.int32], count: int) -> Integers:
