@@ -155,29 +155,21 @@ def _heavy_basis(U: Floats, logs: Floats) -> Integers:
 
 
 def _relative_to(H: Integers, U: Floats, logs: Floats) -> Floats:
-    """Return T = U_H^{-1} U."""
-    W = np.asarray(np.linalg.inv(U[:, H]))
-    T = _refined(W, U, H)
-    # An item that is heavier than item k of H depends on those picked before, but for rounding.
-    heavier = logs - logs[H][:, None] > _HEAVIER
-    if heavier.any():
-        noise = 8 * len(U) * _EPS * np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(U, axis=0))
-        T[heavier & (np.abs(T) <= noise)] = 0.0
-    return T
+    """Return T = U_H^{-1} U to full accuracy.
 
-
-def _refined(W: Floats, U: Floats, H: Integers) -> Floats:
-    """Return U_H^{-1} U to full accuracy, W being close to U_H^{-1}.
-
-    Any W spans the same rows. With W U computed to more than double precision, W U_H is close to
-    the identity, and its inverse corrects the rounding errors of W.
+    Any W spans the same rows. With W close to U_H^{-1}, and W U computed to more than double
+    precision, W U_H is close to the identity, and its inverse corrects the rounding errors of W.
     """
+    W = np.asarray(np.linalg.inv(U[:, H]))
     correction = np.linalg.inv(accurate_product(W, U[:, H])[0])
     T = np.empty_like(U)
     for span, chunk in column_chunks(U):
         product, error = accurate_product(W, chunk)
-        product = correction @ product
-        product[np.abs(product) <= error] = 0.0
-        T[:, span] = product
+        # An item that is heavier than item k of H depends on those picked before, but for rounding.
+        heavier = logs[span] - logs[H][:, None] > _HEAVIER
+        lengths = np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(chunk, axis=0))
+        error = np.maximum(error, np.where(heavier, 8 * len(U) * _EPS * lengths, 0.0))
+        T[:, span] = correction @ product
+        T[:, span][np.abs(T[:, span]) <= error] = 0.0
     T[:, H] = np.eye(len(H))
     return T

@@ -138,11 +138,10 @@ class SpanningTrees(ProjectionDPP):
     def heaviest_tree(self) -> Integers:
         """Return the edges of the tree of greatest weight, ascending."""
         graph = self.graph
-        usable = graph.tail != graph.head
         weights = np.ones(self.n) if self.weights is None else self.weights
         # Ranks instead of weights: all different, never zero, and they say which edge it is.
         order = np.argsort(-weights, kind="stable")
-        order = order[usable[order]]
+        order = order[(graph.tail != graph.head)[order]]  # no loops
         ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
         _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
         places = ends[first].T.astype(np.int32)  # SciPy 1.13 takes no others for trees
@@ -151,8 +150,24 @@ class SpanningTrees(ProjectionDPP):
         return np.asarray(np.sort(order[ranks - 1]))
 
     def _given(self, include: Integers, exclude: Integers) -> Self:
-        """Contract the edges that must be in the tree, delete those that must not be."""
-        graph = _contracted(self.graph, include, exclude)
+        """Contract the edges that must be in the tree, delete those that must not be.
+
+        The spanning trees of the new graph are those that meet the condition, edge by edge: edges
+        that were contracted are hung up again as pendant edges, and deleted ones become loops.
+        """
+        graph = self.graph
+        parts, part = connected_components(graph.links(include), directed=False)
+        if parts != graph.nodes - include.size:
+            raise never_together(include, "these edges close a cycle")
+        first = np.unique(part, return_index=True)[1]
+        merged = first[part]  # each contracted part is its first node, the others become leaves
+        tail, head = merged[graph.tail], merged[graph.head]
+        leaves = np.flatnonzero(merged != np.arange(graph.nodes))
+        # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.
+        leaves = leaves[np.argsort(merged[leaves], kind="stable")]
+        head[include[np.argsort(tail[include], kind="stable")]] = leaves
+        head[exclude] = tail[exclude]
+        graph = graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
         pieces = graph.components()
         if pieces > 1:
             others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
@@ -221,24 +236,3 @@ class SpanningTrees(ProjectionDPP):
                 data[graph.weight or "weight"] = float(self.weights[e])
             tree.add_edges_from([(*label, data)])
         return tree
-
-
-def _contracted(graph: Graph, include: Integers, exclude: Integers) -> Graph:
-    """Return a graph whose spanning trees are those that meet the condition, edge by edge.
-
-    Edges that must be in the tree are contracted and then hung up again as pendant edges; edges
-    that must not be in it become loops.
-    """
-    parts, part = connected_components(graph.links(include), directed=False)
-    if parts != graph.nodes - include.size:
-        raise never_together(include, "these edges close a cycle")
-    first = np.unique(part, return_index=True)[1]
-    merged = first[part]  # each contracted part is its first node, the others become leaves
-    tail, head = merged[graph.tail], merged[graph.head]
-    leaves = np.flatnonzero(merged != np.arange(graph.nodes))
-    # A part of k nodes holds k - 1 of these edges: sorted by part, leaves and edges pair up.
-    leaves = leaves[np.argsort(merged[leaves], kind="stable")]
-    edges = include[np.argsort(tail[include], kind="stable")]
-    head[edges] = leaves
-    head[exclude] = tail[exclude]
-    return graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
