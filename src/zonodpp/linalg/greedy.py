@@ -101,8 +101,6 @@ def pick_greedily(items: Items, k: int | None) -> Integers:
         if gain[best] == -np.inf or (k is None and gain[best] <= 0):
             break
         picks.append(best)
-        if len(picks) == most:
-            break
         free[best] = False
         new = _part_outside(directions, items.unit[best : best + 1])
         if items.ridge[best] > 0:

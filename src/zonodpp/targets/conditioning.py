@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import listed
+from zonodpp.linalg.coordinates import Coordinates
 from zonodpp.linalg.dense import column_chunks, to_dense, unit_rows
 
 NOISE = 64 * np.finfo(float).eps  # relative size up to which features may be rounding alone
@@ -28,18 +29,17 @@ def never_together(items: Integers, why: str) -> ImpossibleError:
     return ImpossibleError(f"no draw has the items {shown} (counted from 0) in it: {why}")
 
 
-def split_off(A: Matrix, W: Floats, include: Integers, scale: Floats | None) -> Matrix:
+def split_off(where: Coordinates, include: Integers) -> Matrix:
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
-    ``W`` whitens the columns of A times ``scale``. A sparse A stays sparse.
+    A sparse A stays sparse.
     """
+    A, W = where.matrix, where.gram.W
     (r, n), s = A.shape, include.size
     if s > r:
         raise never_together(include, f"a draw has {r} items, these are {s}")
-    block = to_dense(A[:, include])
-    white = unit_rows((W @ (block if scale is None else block * scale[include])).T).T
-    Q, R = scipy.linalg.qr(white)
+    Q, R = scipy.linalg.qr(to_dense(unit_rows(where.whitened(include))).T)
     tiny = 8 * r * np.finfo(float).eps
     if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")

@@ -14,8 +14,6 @@ from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.spectral import OTHERWISE, SpectralTarget, expit, size_law
 
-EPS = float(np.finfo(float).eps)
-
 
 class DPP(SpectralTarget):
     """A DPP by its likelihood kernel L or its correlation kernel K; draws vary in size.
@@ -203,7 +201,8 @@ class DPP(SpectralTarget):
 def _of_correlation(K: Floats, eps: float) -> Spectrum:
     """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
     values, vectors = scipy.linalg.eigh(K)
-    noise = max(64 * len(K) * EPS, 8 * np.sqrt(len(K)) * eps)  # of eigenvalues, of entries
+    # Errors of eigenvalues, and of entries.
+    noise = max(64 * len(K) * np.finfo(float).eps, 8 * np.sqrt(len(K)) * eps)
     worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
     if values[0] < -noise or values[-1] > 1 + noise:
         raise ValueError(

@@ -127,9 +127,9 @@ class VolumeSampling(Target):
     def _given(self, include: Integers, exclude: Integers) -> Self:
         A, weights = self.A, self.weights
         if include.size:
-            where = self.coordinates
-            A = split_off(where.matrix, where.gram.W, include, where.scale)
-            weights = weights if where.plain is None else None  # else they are in the matrix
+            A = split_off(self.coordinates, include)
+            if self.coordinates.plain is not None:  # then the weights are in the matrix
+                weights = None
         if exclude.size:
             weights = np.ones(self.n) if weights is None else weights.copy()
             weights[exclude] = 0.0

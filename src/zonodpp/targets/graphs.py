@@ -133,9 +133,8 @@ def _read_networkx(G: nx.Graph, weight: str | None) -> tuple[Graph, Floats | Non
     tail, head = frozen(ends[:, 0], np.int64), frozen(ends[:, 1], np.int64)
     weights = None
     if weight is not None:
-        values = (row[-1] for row in G.edges(data=weight, **keys))
-        pairs = zip(values, labels, strict=True)
-        weights = np.array([_as_number(value, label, weight) for value, label in pairs])
+        edges = G.edges(data=weight, **keys)
+        weights = np.array([_as_number(value, tuple(edge), weight) for *edge, value in edges])
     return Graph(len(names), tail, head, names, G.is_multigraph(), weight), weights, labels
 
 
