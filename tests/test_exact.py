@@ -10,7 +10,7 @@ from cases import extreme_matrices, hard_targets, targets
 from law import assert_exact_law, assert_law, assert_not_law
 
 from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample, samplers
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import exact, picks
 
 DRAWS = 20_000

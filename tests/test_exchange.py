@@ -11,7 +11,7 @@ from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exa
 
 from zonodpp import Exchange, ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import basis_matrix, tableau_entry
-from zonodpp.linalg.columns import refreeze
+from zonodpp.linalg.dense import refreeze
 from zonodpp.samplers import exchange, exchange_walk
 from zonodpp.samplers.exchange import RULES
 from zonodpp.samplers.exchange_walk import BARKER, COUNTERS

@@ -15,7 +15,7 @@ from law import assert_law, assert_not_law
 from benchmarks.oracles import HighsOracle
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import matrix_of
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import walk_line, zonotope_walk
 from zonodpp.tiles import costs
 from zonodpp.tiles.pivots import tile_at

@@ -6,7 +6,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline, no_refcount
 from zonodpp._types import Floats, Integers
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 
 
 @forceinline

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 
 from zonodpp._jit import forceinline
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.dense import largest_entries, to_dense
+from zonodpp.linalg.dense import frozen, largest_entries, to_dense
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps

@@ -9,7 +9,7 @@ import numpy as np
 
 from zonodpp._types import Integers, SeedLike
 from zonodpp.arguments import as_count, spawn
-from zonodpp.linalg.columns import refreeze
+from zonodpp.linalg.dense import refreeze
 from zonodpp.runs.slices import Chain, advance, empty_rows
 from zonodpp.samplers import Method, Sampler
 from zonodpp.samplers.methods import method_of

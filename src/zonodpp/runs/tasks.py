@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Executor
 
-from zonodpp.linalg.columns import refreeze
+from zonodpp.linalg.dense import refreeze
 from zonodpp.runs.slices import Chain, Run, Slice, advance, empty_rows, row_bytes
 from zonodpp.samplers import Sampler
 

@@ -22,8 +22,7 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
-from zonodpp.linalg.columns import Columns, frozen
-from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.dense import Columns, frozen, row_chunks
 from zonodpp.samplers import Sampler, Sets, State, need_between, remember
 from zonodpp.samplers.designs import DesignDraws
 from zonodpp.samplers.mixture import Mixture, prepare_mixture

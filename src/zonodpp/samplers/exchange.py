@@ -33,9 +33,8 @@ from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import even_rows, keep_columns, matrix_of, unit_vectors
 from zonodpp.basis.inverse import inverse_of
-from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
-from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.dense import column_chunks, frozen
 from zonodpp.samplers import Sampler, Sets, State
 from zonodpp.samplers.chains import ChainOnBases, renew
 from zonodpp.samplers.dilation import chain_on_bases

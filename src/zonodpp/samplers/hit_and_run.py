@@ -17,7 +17,7 @@ from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_flag, as_positive, one_of
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets
 from zonodpp.samplers.dilation import chain_on_bases

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.linalg.columns import columns_of, frozen
+from zonodpp.linalg.dense import columns_of, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, reflect
 from zonodpp.samplers.tracking import SetTracker

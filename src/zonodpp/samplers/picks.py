@@ -14,7 +14,7 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, jit
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.linalg.columns import Columns
+from zonodpp.linalg.dense import Columns
 
 
 @inline_source

@@ -10,7 +10,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers, ItemsLike, Subsets
 from zonodpp.arguments import as_items
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import Sampler, Sets
 from zonodpp.targets.target import Target
 

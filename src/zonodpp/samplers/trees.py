@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import dijkstra
 from zonodpp._types import Floats, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import Sampler, Sets, State, need_between, remember
 from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.samplers.tree_walks import STEPS, TreeWalk, draw_trees

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import jit
 from zonodpp._types import Integers
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.targets.graphs import Graph
 
 Indices = NDArray[np.int32]  # half the memory traffic of int64, which a random walk feels

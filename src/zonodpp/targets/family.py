@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.archives import check_sparse
 from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite
-from zonodpp.linalg.columns import Columns, columns_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
-from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.dense import Columns, column_chunks, columns_of
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.conditioning import ImpossibleError, split_off
 from zonodpp.targets.labels import labels_of

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from zonodpp._types import Floats, Integers, Labels
 from zonodpp.arguments import listed
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,7 +9,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
 from zonodpp.arguments import as_count
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import ImpossibleError
 from zonodpp.targets.spectral import SpectralTarget

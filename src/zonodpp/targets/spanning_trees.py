@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Labels
 from zonodpp.arguments import as_count, as_items, as_weights
-from zonodpp.linalg.columns import frozen
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
+from zonodpp.linalg.dense import frozen
 from zonodpp.targets.conditioning import ImpossibleError, never_together
 from zonodpp.targets.graphs import Graph, GraphLike, check_graph, read_graph
 from zonodpp.targets.projection import ProjectionDPP

@@ -10,8 +10,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.arguments import as_matrix
 from zonodpp.linalg import spectrum
-from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.dense import unit_blocks
+from zonodpp.linalg.dense import frozen, unit_blocks
 from zonodpp.linalg.kernel import precision, read_kernel
 from zonodpp.linalg.spectrum import Spectrum
 from zonodpp.targets.conditioning import NOISE, condition_kernel, never_together

@@ -15,7 +15,7 @@ import numpy as np
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats
 from zonodpp.basis.columns import UnitColumns, matrix_of, tableau_column, tableau_row
-from zonodpp.linalg.columns import frozen
+from zonodpp.linalg.dense import frozen
 from zonodpp.tiles.long_step import settle
 from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, multiply, pivot
 

@@ -21,8 +21,7 @@ from zonodpp.basis.columns import (
     rounding_of,
     unit_vectors,
 )
-from zonodpp.linalg.columns import frozen
-from zonodpp.linalg.dense import column_chunks
+from zonodpp.linalg.dense import column_chunks, frozen
 from zonodpp.linalg.gram import factorise
 from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 
