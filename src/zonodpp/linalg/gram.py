@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Matrix
 from zonodpp.linalg.dense import column_chunks, to_dense
 
@@ -87,10 +88,12 @@ def triangle(blocks: Iterable[Floats]) -> Floats:
     """Return R of X = QR, for X given by blocks of its rows.
 
     R'R = X'X, and R loses as many digits as X is badly conditioned; X'X would lose twice as many.
+    A block is reduced column by column, in products that are small unless X is wide.
     """
     R = None
     for block in blocks:
-        R = np.linalg.qr(block if R is None else np.vstack([R, block]), mode="r")
+        with one_thread(block.shape[1] ** 3):
+            R = np.linalg.qr(block if R is None else np.vstack([R, block]), mode="r")
     assert R is not None
     return np.asarray(R)
 
