@@ -32,8 +32,7 @@ from zonodpp.samplers.exchange_walk import (
     pick,
     propose_entering,
 )
-from zonodpp.samplers.lines import HOME, WALKER, copy_tile
-from zonodpp.samplers.tilings import draw_costs, price_basis, set_bounds
+from zonodpp.samplers.lines import HOME, WALKER, copy_tile, draw_costs, price_basis, set_bounds
 from zonodpp.tiles.frame import frame_of
 from zonodpp.tiles.long_step import long_ratio_test
 from zonodpp.tiles.pivots import (
@@ -51,7 +50,7 @@ from zonodpp.tiles.pivots import (
     tile_rows,
     tile_scratch,
 )
-from zonodpp.tiles.start import bare_tile
+from zonodpp.tiles.tilings import bare_tile
 
 NUMBER = 8  # bytes
 

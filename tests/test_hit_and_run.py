@@ -16,8 +16,8 @@ from benchmarks.oracles import HighsOracle
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.dense import frozen
-from zonodpp.samplers import walk_line, zonotope_walk
-from zonodpp.tiles import costs
+from zonodpp.samplers import line_steps, zonotope_walk
+from zonodpp.tiles import frame
 from zonodpp.tiles.pivots import tile_at
 
 OPTIONS = {
@@ -109,7 +109,7 @@ class TestBrokenTwins:
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
         placed = "tally[AHEAD] = 1.0 - rng.random()"
-        source = inspect.getsource(walk_line)
+        source = inspect.getsource(line_steps)
         assert placed in source
         path = tmp_path / "broken_lines.py"
         path.write_text(source.replace(placed, "tally[AHEAD] = 1.0"))
@@ -356,7 +356,7 @@ def test_law_when_the_objective_has_ties(name, long_steps):
 
 @pytest.mark.parametrize("name", ["zeros", "a row"])
 def test_ties_that_are_not_broken_give_another_law(name, monkeypatch):
-    monkeypatch.setattr(costs, "PERTURBATION", 0.0)
+    monkeypatch.setattr(frame, "PERTURBATION", 0.0)
     target = ProjectionDPP.from_graph(nx.complete_graph(4))
     sampler = HitAndRun(preset="paper", c=tied_costs(target.A.toarray())[name]).prepare(target)
     assert_not_law(draw_with(sampler, target, thin=20), target)

@@ -13,7 +13,7 @@ from scipy.spatial import ConvexHull
 from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
-from zonodpp.tiles import costs
+from zonodpp.tiles import frame
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
 
@@ -312,7 +312,7 @@ def test_ties_of_the_objective_are_broken(name, monkeypatch):
         assert [t.at_upper.tolist() for t in same] == [tile.at_upper.tolist()]
     assert uniform(A, zonotope.sample(3000, rng=1)) > 1e-4
     # The same checks see costs that keep their ties.
-    monkeypatch.setattr(costs, "PERTURBATION", 0.0)
+    monkeypatch.setattr(frame, "PERTURBATION", 0.0)
     broken = Zonotope(A, c=c)
     assert not covers_once(broken, A, rng)
     assert uniform(A, broken.sample(3000, rng=1)) < 1e-4

@@ -195,16 +195,21 @@ def tableau_entry(columns: UnitColumns, weights: Floats, item: int) -> float:
 
 
 @forceinline
+def multiply(T: Floats, vector: Floats, product: Floats) -> None:
+    """Set product = T vector."""
+    for p in range(T.shape[0]):
+        total = 0.0
+        for i in range(T.shape[1]):
+            total += T[p, i] * vector[i]
+        product[p] = total
+
+
+@forceinline
 def tableau_column(columns: UnitColumns, T: Floats, item: int, column: Floats) -> None:
     """Set column = T e_item."""
-    dense, data = columns.dense, columns.data
-    r = column.shape[0]
-    if dense.shape[0] > 0:
-        for p in range(r):
-            total = 0.0
-            for i in range(r):
-                total += T[p, i] * dense[item, i]
-            column[p] = total
+    data, r = columns.data, column.shape[0]
+    if columns.dense.shape[0] > 0:
+        multiply(T, columns.dense[item], column)
         return
     for p in range(r):
         column[p] = 0.0
@@ -213,3 +218,15 @@ def tableau_column(columns: UnitColumns, T: Floats, item: int, column: Floats) -
         i = columns.indices[k]
         for p in range(r):
             column[p] += T[p, i] * data[k]
+
+
+@forceinline
+def add_column(columns: UnitColumns, item: int, factor: float, total: Floats) -> None:
+    """Add factor e_item to ``total``."""
+    dense, indices, data = columns.dense, columns.indices, columns.data
+    if dense.shape[0] > 0:
+        for i in range(total.shape[0]):
+            total[i] += factor * dense[item, i]
+    else:
+        for k in range(columns.indptr[item], columns.indptr[item + 1]):
+            total[indices[k]] += factor * data[k]

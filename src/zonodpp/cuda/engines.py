@@ -24,7 +24,7 @@ from zonodpp.cuda.walk_state import Geometry, Records, Tiles
 from zonodpp.cuda.warps import WARP
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.samplers import Sampler, State
-from zonodpp.samplers.dilation import Dilation
+from zonodpp.samplers.chains import Dilation
 from zonodpp.samplers.exact import ExactDraws
 from zonodpp.samplers.exchange import RULES, ExchangeWalk
 from zonodpp.samplers.mixture import Mixture

@@ -1,4 +1,4 @@
-"""The walk over one half of a line on the device, tile by tile, see `zonodpp.samplers.walk_line`.
+"""The walk over one half of a line on the device, tile by tile, see `zonodpp.samplers.line_steps`.
 
 Single numbers (lengths, weights, the pick) are computed by each lane of a chain alike.
 """
@@ -22,9 +22,8 @@ from zonodpp.cuda.walk_state import (
     note_renewal,
 )
 from zonodpp.cuda.warps import group_functions
-from zonodpp.samplers import lines, walk_line
-from zonodpp.samplers.lines import HUGE, ROOT
-from zonodpp.samplers.walk_line import (
+from zonodpp.samplers import lines
+from zonodpp.samplers.line_steps import (
     AHEAD,
     DENSITY,
     ENDLESS,
@@ -38,8 +37,9 @@ from zonodpp.samplers.walk_line import (
     TOP,
     VISITED,
 )
+from zonodpp.samplers.lines import HUGE, ROOT
 
-# Entries of ``tally`` beyond those of `walk_line`: the window's part back, the part of
+# Entries of ``tally`` beyond those of `line_steps`: the window's part back, the part of
 # all weight that a Metropolis test lets pass, and the density of the picked tile over the first's.
 BACK, PASSED, PICKED_RATIO = range(lines.TALLY, lines.TALLY + 3)
 TALLY = lines.TALLY + 3
@@ -58,9 +58,9 @@ def place_window(tally: Floats, window: float, number: float) -> None:
 
 
 def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
-    """Compile the functions that add up what is seen on a line, see `walk_line`."""
-    scaled_density = of_processor(walk_line.scaled_density)
-    density_ratio = of_processor(walk_line.density_ratio)
+    """Compile the functions that add up what is seen on a line, see `line_steps`."""
+    scaled_density = of_processor(lines.scaled_density)
+    density_ratio = of_processor(lines.density_ratio)
 
     @inlined
     def add_tile(tally: Floats, half: int, length: float) -> tuple[float, float]:

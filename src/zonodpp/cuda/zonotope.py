@@ -1,4 +1,4 @@
-"""Hit-and-run on the zonotope on the device; the step is that of `zonodpp.samplers.walk_line`.
+"""Hit-and-run on the zonotope on the device; the step is that of `zonodpp.samplers.line_steps`.
 
 A group of threads of one warp works on a chain, so that no barrier is wider than a warp. Single
 numbers (lengths, weights, the pick) are computed by each lane alike. The chains of a warp go
@@ -44,7 +44,7 @@ from zonodpp.cuda.walk_state import (
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers import lines
 from zonodpp.samplers.chains import ACCEPTED, STEPS
-from zonodpp.samplers.walk_line import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
+from zonodpp.samplers.line_steps import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
 FEW_REGISTERS = 80

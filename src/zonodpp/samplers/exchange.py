@@ -36,8 +36,7 @@ from zonodpp.basis.inverse import inverse_of
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, frozen
 from zonodpp.samplers import Sampler, Sets, State
-from zonodpp.samplers.chains import ChainOnBases, renew
-from zonodpp.samplers.dilation import chain_on_bases
+from zonodpp.samplers.chains import ChainOnBases, chain_on_bases, renew
 from zonodpp.samplers.exchange_walk import (
     BLOCK,
     COUNTERS,

@@ -15,18 +15,16 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers
-from zonodpp.arguments import as_flag, as_positive, one_of
+from zonodpp.arguments import as_flag, as_positive, one_of, spawn
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.linalg.dense import frozen
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets
-from zonodpp.samplers.dilation import chain_on_bases
-from zonodpp.samplers.lines import HUGE, Rule
+from zonodpp.samplers.chains import chain_on_bases
+from zonodpp.samplers.lines import HUGE, TILES, Rule
 from zonodpp.samplers.tracking import SetTracker
-from zonodpp.samplers.windows import default_window
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
-from zonodpp.tiles.costs import as_costs, unit_costs
-from zonodpp.tiles.frame import Frame, frame_of
+from zonodpp.tiles.frame import Frame, as_costs, frame_of
 
 if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
@@ -43,6 +41,11 @@ WORDS = {  # that an option may be
 # each item of a basis, each as long as two or three tiles: they are ahead from about n = 5 r on.
 # Chords of a graph are shorter, and few items are not worth the time to compile long steps.
 LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 5
+TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
+TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
+# Steps of the runs that choose a window: a few for each guess, more for the last one, which the
+# mean number of tiles then corrects. At most PROBES * PROBE_STEPS + PILOT_STEPS, 30, are made.
+PROBES, PROBE_STEPS, PILOT_STEPS = 6, 3, 12
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -143,12 +146,14 @@ class HitAndRun:
 
     def _on_bases(self, target: VolumeSampling) -> ZonotopeWalk:
         """Choose what the options leave open."""
-        line, tiling = self._chosen("line"), self._chosen("tiling")
+        gibbs, fresh = self._chosen("line") == "gibbs", self._chosen("tiling") == "fresh"
         q = np.ones(target.n) if target.weights is None else target.weights
         s = np.sqrt(q) if self.base_measure == "sqrt" else q
         frame = _frame(target, s, self.base_measure)
-        costs = None if self.c is None else unit_costs(as_costs(self.c, target.n), frame.columns)
+        costs = None if self.c is None else frame.costs(as_costs(self.c, target.n))
         columns = frame.columns
+        whole_chord = self.window is None and not gibbs and not fresh
+        long = whole_chord and target.n >= max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
         factor, unit = _direction_factor(frame, self._chosen("directions"))
         mass, level = _masses(columns, q, s, target.power)
         rule = Rule(
@@ -157,20 +162,17 @@ class HitAndRun:
             level=frozen(level, np.int64),
             exponent=target.power - 1.0,
             window=np.inf if self.window is None else float(np.ldexp(self.window, -unit)),
-            gibbs=line == "gibbs",
-            fresh=tiling == "fresh",
-            long_steps=False,
+            gibbs=gibbs,
+            fresh=fresh,
+            long_steps=long and len(columns.dense) > 0,
             reflect=bool(self.reflect),
             metric=frozen(factor @ factor.T),
         )
         tracker = SetTracker.of(None, target.n)
         sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
-        if self.window is None and line == "metropolis" and tiling == "fixed":
-            long = target.n >= max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
-            rule = rule._replace(long_steps=long and len(columns.dense) > 0)
-        elif self.window is None:
-            rule = rule._replace(window=default_window(sampler))
-        return replace(sampler, rule=rule)
+        if self.window is None and not whole_chord:
+            return replace(sampler, rule=rule._replace(window=default_window(sampler)))
+        return sampler
 
 
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
@@ -188,7 +190,7 @@ def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
 def _direction_factor(frame: Frame, directions: str) -> tuple[Floats, int]:
     """Return the matrix F and the exponent k such that directions are 2**k F z, z on the sphere."""
     if directions == "whitened":
-        return np.asarray(np.linalg.inv(frame.whitener)), 0
+        return np.asarray(np.linalg.inv(frame.ellipsoid.whitener)), 0
     unit = int(frame.heights.min())
     return np.ldexp(frame.W, unit - frame.heights), unit
 
@@ -205,3 +207,40 @@ def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[F
     logs[usable] += np.log(q[usable]) - log_s
     level = np.round((logs - logs.max()) / np.log(HUGE))
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
+
+
+def default_window(sampler: ZonotopeWalk) -> float:
+    """Choose the window in which a step crosses about TILES_PER_ITEM * r tiles, by short runs.
+
+    With fresh tilings only the basis carries over from step to step, and it is renewed once each
+    of its r items had several chances to leave: longer walks cost more and gain nothing. Where
+    chords are shorter than that, whole chords are walked. With reflection there is no end to walk
+    to, and the walk is longer: its tiles are cheap, and all of them count in the averages.
+
+    Tiles are counted, not seconds: the same options mean the same draws on every machine.
+    """
+    rule = sampler.rule
+    wanted = sampler.width * (TILES_PER_ITEM_TRACKED if rule.reflect else TILES_PER_ITEM)
+    [rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
+    state, subsets = sampler.start(rng, None), np.empty((1, sampler.width), np.int32)
+
+    def mean_tiles(steps: int, window: float) -> float:
+        before = state["counts"][TILES]
+        trial = replace(sampler, rule=rule._replace(window=window))
+        trial.advance(state, rng, subsets, np.zeros((1, 0)), steps)
+        return float(state["counts"][TILES] - before) / steps
+
+    # Half a unit of whitened length, in units of the directions.
+    reach = sampler.ellipsoid.whitener @ rule.factor
+    window = 0.5 / float(np.sqrt(np.mean(np.einsum("ij,ij->j", reach, reach))))
+    tiles, stalled = 0.0, 0
+    for _ in range(PROBES):
+        before, tiles = tiles, max(tiles, mean_tiles(PROBE_STEPS, window))
+        if tiles >= wanted / 2:
+            break
+        stalled = stalled + 1 if tiles < 1.2 * before else 0
+        if stalled == 2 and not rule.reflect:  # the window has outgrown the chord
+            return np.inf
+        window *= min(max(4.0, wanted / tiles), 16.0)
+    window *= wanted / tiles
+    return window * wanted / mean_tiles(PILOT_STEPS, window)

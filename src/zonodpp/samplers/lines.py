@@ -1,4 +1,4 @@
-"""What the two kinds of hit-and-run step share: their rule, their state, directions, records."""
+"""What the two kinds of hit-and-run step share: rule and state, directions, tilings, records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp._views import floats_at
-from zonodpp.basis.columns import UnitColumns
+from zonodpp.basis.columns import UnitColumns, tableau_entry
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.pivots import scratch_size
@@ -51,7 +51,7 @@ class Line(NamedTuple):
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
     z: Floats  # (r,) scratch
-    tally: Floats  # (TALLY,) sums over the tiles of the line, see `walk_line`
+    tally: Floats  # (TALLY,) sums over the tiles of the line, see `line_steps`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
     in_sets: Floats  # (n,) 1 if the item is in any tracked set, else 0
@@ -60,16 +60,6 @@ class Line(NamedTuple):
 
 
 TALLY = 14
-
-
-class DrawBuffers(NamedTuple):
-    """Where draws are written, and how far they are made."""
-
-    subsets: Subsets
-    tracked: Floats
-    thin: int
-    progress: Integers
-    counts: Integers
 
 
 class ZonotopeChain(NamedTuple):
@@ -83,7 +73,11 @@ class ZonotopeChain(NamedTuple):
     c: Floats
     starts: Integers
     items: Integers
-    draws: DrawBuffers
+    subsets: Subsets
+    tracked: Floats
+    thin: int
+    progress: Integers  # DRAW, STEP and HALF: where to go on
+    counts: Integers
 
 
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
@@ -134,6 +128,81 @@ def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Float
 
 
 @forceinline
+def draw_costs(seed: float, c: Floats) -> None:
+    """Fill c with numbers that follow from a seed between 0 and 1, by the hash of SplitMix64."""
+    first = np.uint64(np.int64(seed * 2.0**53))
+    for j in range(c.shape[0]):
+        z = first + np.uint64(j + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        c[j] = np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11)))
+
+
+@forceinline
+def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> None:
+    """Set the multipliers c_B T of a tile."""
+    for i in range(multipliers.shape[0]):
+        multipliers[i] = 0.0
+    for p in range(multipliers.shape[0]):
+        cost = c[basis[p]]
+        for i in range(multipliers.shape[0]):
+            multipliers[i] += cost * T[p, i]
+
+
+@forceinline
+def set_bounds(
+    columns: UnitColumns,
+    multipliers: Floats,
+    c: Floats,
+    basis: Integers,
+    gap: Floats,
+    side: Floats,
+) -> None:
+    """Set the bounds of a tile from its reduced costs c - c_B T E."""
+    for j in range(c.shape[0]):
+        reduced = c[j] - tableau_entry(columns, multipliers, j)
+        gap[j] = abs(reduced)
+        side[j] = 1.0 if reduced >= 0.0 else -1.0
+    for p in range(basis.shape[0]):
+        gap[basis[p]] = 0.0
+        side[basis[p]] = 0.0
+
+
+@forceinline
+def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
+    """Return the density of a tile over that of the tile before, up to HUGE**level.
+
+    ``size`` is |det E_B| of the new basis over that of the old one.
+    """
+    ratio: float = mass[entered] / mass[left]
+    if exponent == 1.0:
+        ratio *= size
+    elif exponent != 0.0:
+        ratio *= size**exponent
+    return ratio
+
+
+@forceinline
+def scaled_density(gibbs: bool, density: float, level: float) -> float:
+    """Return density * HUGE**level, for level <= 0 if the rule is Gibbs; else at most 1."""
+    if level < 0.0:
+        density = density / HUGE if level == -1.0 else 0.0  # what is smaller does not count
+    if gibbs or (level <= 0.0 and density < 1.0):
+        return density
+    return 1.0
+
+
+@inline_source
+def chance_to_move(rule: Rule, old: Integers, new: Integers, log_det: float) -> float:
+    """Return the chance to accept a basis, if log |det E_B| is larger by log_det than before."""
+    log_ratio = rule.exponent * log_det
+    for p in range(old.shape[0]):
+        log_ratio += math.log(rule.mass[new[p]]) - math.log(rule.mass[old[p]])
+        log_ratio += math.log(HUGE) * (rule.level[new[p]] - rule.level[old[p]])
+    return math.exp(min(0.0, log_ratio))
+
+
+@forceinline
 def follow_sets(line: Line, side: Floats, passed: float) -> None:
     """Note which tracked sets are in a tile, after tiles whose weights add up to ``passed``.
 
@@ -157,22 +226,21 @@ def copy_tile(stack: Floats, source: int, to: int) -> None:
 
 
 @inline_source
-def finish_step(basis: Integers, line: Line, total: float, draws: DrawBuffers) -> None:
+def finish_step(chain: ZonotopeChain, basis: Integers, line: Line, total: float) -> None:
     """Add to what is tracked; after a draw's last step, write the basis.
 
     ``inside`` is that of the tile in which the step began. The weight that tiles lack to ``total``
     is that of staying in it.
     """
-    subsets, tracked, thin, progress, counts = draws
-    k = progress[DRAW]
-    counts[STEPS] += 1
+    progress, k = chain.progress, chain.progress[DRAW]
+    chain.counts[STEPS] += 1
     for s in range(line.share.shape[0]):
-        tracked[k, s] += line.inside[s] + line.share[s] / total
+        chain.tracked[k, s] += line.inside[s] + line.share[s] / total
         line.share[s] = 0.0
     progress[HALF] = 0
     progress[STEP] += 1
-    if progress[STEP] == thin:
+    if progress[STEP] == chain.thin:
         progress[STEP] = 0
         progress[DRAW] += 1
         for p in range(basis.shape[0]):
-            subsets[k, p] = basis[p]
+            chain.subsets[k, p] = basis[p]

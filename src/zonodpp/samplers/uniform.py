@@ -8,7 +8,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.samplers.hit_and_run import HitAndRun
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.tiles.frame import Frame
-from zonodpp.tiles.start import point_of, tile_from_basis
+from zonodpp.tiles.tilings import point_of, tile_from_basis
 
 
 def hit_and_run_points(

@@ -11,28 +11,13 @@ from zonodpp._generators import address_of
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_items
 from zonodpp.basis.inverse import inverse_of
-from zonodpp.samplers import State
+from zonodpp.samplers import State, lines
 from zonodpp.samplers.chains import ChainOnBases, renew
-from zonodpp.samplers.jump_line import run_by_long_steps
-from zonodpp.samplers.lines import (
-    COUNTERS,
-    DONE,
-    HALF,
-    HOME,
-    LOST,
-    LOST_TILES,
-    OLD_WALKER,
-    DrawBuffers,
-    Line,
-    Rule,
-    ZonotopeChain,
-    line_at,
-    line_memory,
-)
-from zonodpp.samplers.walk_line import run_by_walk
+from zonodpp.samplers.line_steps import run_by_long_steps, run_by_walk
+from zonodpp.samplers.lines import Rule, ZonotopeChain
 from zonodpp.tiles.chord import Ellipsoid
-from zonodpp.tiles.pivots import TileState, put_tile, tile_at, tile_rows
-from zonodpp.tiles.start import find_tile, point_of, tile_from_basis, tile_with_point
+from zonodpp.tiles.pivots import put_tile, tile_at, tile_rows
+from zonodpp.tiles.tilings import find_tile, point_of, tile_from_basis, tile_with_point
 
 
 @dataclass(frozen=True)
@@ -42,7 +27,7 @@ class ZonotopeWalk(ChainOnBases):
     rule: Rule
     ellipsoid: Ellipsoid
     costs: Floats | None  # of the fixed tiling, for unit columns
-    counters: tuple[str, ...] = COUNTERS
+    counters: tuple[str, ...] = lines.COUNTERS
 
     def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
         """Start at a uniform point of the tile of the given basis, or of a random one."""
@@ -60,62 +45,52 @@ class ZonotopeWalk(ChainOnBases):
         row = tile_rows(self.width, costs.size, 1)[0]
         put_tile(tile_at(row, self.width, costs.size), tile)
         x = np.ascontiguousarray(point_of(self.columns, tile))
-        return {"tile": row, "x": x, "c": costs, "counts": np.zeros(len(COUNTERS), np.int64)}
+        return {"tile": row, "x": x, "c": costs, "counts": np.zeros(len(lines.COUNTERS), np.int64)}
 
     def advance(
         self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
     ) -> None:
         """Make thin * len(subsets) steps."""
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
-        stack, memory = tile_rows(r, n, 3), line_memory(r, n, tracker)
-        stack[HOME] = state["tile"]
-        draws = DrawBuffers(subsets, tracked, thin, np.zeros(3, np.int64), state["counts"])
-        point = state["x"], state["c"], tracker.starts, tracker.items
-        chain = ZonotopeChain(self.columns, self.rule, stack, memory, *point, draws)
-        address, status = address_of(rng), LOST
-        while status != DONE:
+        stack, memory = tile_rows(r, n, 3), lines.line_memory(r, n, tracker)
+        stack[lines.HOME] = state["tile"]
+        chain = ZonotopeChain(
+            *(self.columns, self.rule, stack, memory, state["x"], state["c"]),
+            *(tracker.starts, tracker.items, subsets, tracked, thin),
+            *(np.zeros(3, np.int64), state["counts"]),
+        )
+        address, status = address_of(rng), lines.LOST
+        while status != lines.DONE:
             if self.rule.long_steps:
                 status = run_by_long_steps(address, chain, self.ellipsoid)
             else:
                 status = run_by_walk(address, chain)
-            if status != DONE:
+            if status != lines.DONE:
                 self._mend(chain, status)
         subsets.sort(axis=1)
-        state["tile"][:] = stack[HOME]
+        state["tile"][:] = stack[lines.HOME]
 
     def _mend(self, chain: ZonotopeChain, status: int) -> None:
         """Compute anew, or find again, what a kernel has returned for."""
         home, walker, _ = (tile_at(row, self.width, len(chain.c)) for row in chain.stack)
-        line = line_at(chain.memory, chain.x, chain.c, chain.starts, chain.items)
-        counts = chain.draws.counts
-        if status == OLD_WALKER:
-            self._renew(walker, line.along, counts)
-        elif status == LOST or not self._renew_home(home, line, counts):
-            self._find_home(home, line, counts)
-            line.share[:] = line.tally[:] = chain.draws.progress[HALF] = 0
-
-    def _renew(self, tile: TileState, d: Floats, counts: Integers) -> None:
-        """Compute T and the speeds anew from the basis."""
-        renew(tile.T, tile.age, counts, lambda: inverse_of(self.columns, tile.basis))
+        line = lines.line_at(chain.memory, chain.x, chain.c, chain.starts, chain.items)
+        tile, d = (walker, line.along) if status == lines.OLD_WALKER else (home, line.d)
+        renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis))
         tile.v[:] = tile.T @ d
-
-    def _renew_home(self, home: TileState, line: Line, counts: Integers) -> bool:
-        """Compute everything anew from the basis and the point; False if the tile was lost."""
-        self._renew(home, line.d, counts)
-        if self.rule.fresh:
-            return True
-        tile = tile_with_point(self.columns, home.basis, line.c, line.x)
-        put_tile(home, tile)
-        beyond = max(-tile.u.min(), (tile.u - tile.reach).max())
-        return bool(beyond <= 100.0 * self.columns.tolerance)
-
-    def _find_home(self, home: TileState, line: Line, counts: Integers) -> None:
-        """Find the tile of the point again, and count that it was lost."""
-        counts[LOST_TILES] += 1
-        if self.rule.fresh:  # there is no point to find
-            put_tile(home, tile_from_basis(self.columns, home.basis, line.c))
-        else:
-            put_tile(home, find_tile(self.columns, line.x, line.c, home.basis))
+        if status == lines.OLD_WALKER:
+            return
+        lost = status == lines.LOST
+        if not lost and not self.rule.fresh:
+            put_tile(home, tile_with_point(self.columns, home.basis, line.c, line.x))
+            beyond = max(-home.u.min(), (home.u - home.reach).max())
+            lost = not beyond <= 100.0 * self.columns.tolerance
+        if lost:
+            chain.counts[lines.LOST_TILES] += 1
+            line.share[:] = line.tally[:] = chain.progress[lines.HALF] = 0
+            if self.rule.fresh:  # there is no point to find
+                put_tile(home, tile_from_basis(self.columns, home.basis, line.c))
+            else:
+                put_tile(home, find_tile(self.columns, line.x, line.c, home.basis))
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""

@@ -14,10 +14,17 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats
-from zonodpp.basis.columns import UnitColumns, matrix_of, tableau_column, tableau_row
+from zonodpp.basis.columns import (
+    UnitColumns,
+    add_column,
+    matrix_of,
+    multiply,
+    tableau_column,
+    tableau_row,
+)
 from zonodpp.linalg.dense import frozen
 from zonodpp.tiles.long_step import settle
-from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, multiply, pivot
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot
 
 SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
 
@@ -27,7 +34,6 @@ class Ellipsoid(NamedTuple):
 
     centre: Floats  # (r,)
     whitener: Floats  # (r, r) the ellipsoid is |whitener (x - centre)| <= radius
-    transposed: Floats  # (r, r) its transpose
     radius: float
 
 
@@ -37,21 +43,24 @@ def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
     spread = np.linalg.norm((W @ unit) * columns.lengths, axis=0).sum()
     centre = unit @ columns.lengths / 2
     radius = float(spread / np.sqrt(2 * np.pi * len(W)))
-    return Ellipsoid(frozen(centre), frozen(W), frozen(W.T), radius)
+    return Ellipsoid(frozen(centre), frozen(W), radius)
 
 
 @forceinline
-def add_columns(columns: UnitColumns, factors: Floats, total: Floats) -> None:
-    """Set total = sum_j factors_j e_j."""
+def add_above(columns: UnitColumns, numbers: Floats, total: Floats) -> None:
+    """Set ``total`` to the sum of the columns l_j e_j whose number is positive.
+
+    The numbers become the factors l_j or 0.
+    """
+    for j in range(numbers.shape[0]):
+        numbers[j] = columns.lengths[j] if numbers[j] > 0.0 else 0.0
     if columns.rows.shape[1] > 0:
-        multiply(columns.rows, factors, total)
+        multiply(columns.rows, numbers, total)
         return
     for i in range(total.shape[0]):
         total[i] = 0.0
-    for j in range(factors.shape[0]):
-        if factors[j] != 0.0:
-            for k in range(columns.indptr[j], columns.indptr[j + 1]):
-                total[columns.indices[k]] += factors[j] * columns.data[k]
+    for j in range(numbers.shape[0]):
+        add_column(columns, j, numbers[j], total)
 
 
 @forceinline
@@ -85,8 +94,8 @@ def guess_normal(
     The ellipsoid's normal there, then one correction: the point of the zonotope that lies furthest
     along this normal should be on the line, and by how much it is off it tells where to turn.
     """
-    centre, W, transposed, radius = ellipsoid
-    lengths, space = columns.lengths, scratch.space
+    centre, W, radius = ellipsoid
+    space = scratch.space
     at, along, far, reached = space[0], space[1], space[2], space[3]
     normal, row, difference = scratch.weights, scratch.row, scratch.column
     whiten(W, x, centre, difference, at)
@@ -98,17 +107,15 @@ def guess_normal(
     alpha = (math.sqrt(max(ab * ab - aa * (bb - radius * radius), 0.0)) - ab) / aa
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
-    multiply(transposed, far, normal)
+    multiply(W.T, far, normal)
     tableau_row(columns, normal, row, scratch.nonzero)
-    for j in range(row.shape[0]):
-        row[j] = lengths[j] if row[j] > 0.0 else 0.0
-    add_columns(columns, row, normal)
+    add_above(columns, row, normal)
     whiten(W, normal, centre, difference, reached)
     alpha = (dot(reached, along) - ab) / aa
     turn = math.sqrt(dot(far, far) / dot(reached, reached))
     for i in range(r):
         far[i] += (at[i] + alpha * along[i] - reached[i]) * turn
-    multiply(transposed, far, normal)
+    multiply(W.T, far, normal)
 
 
 @inline_source
@@ -149,10 +156,10 @@ def enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: Ti
 @inline_source
 def locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
     """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
-    rest, row, side, lengths = scratch.weights, scratch.row, tile.side, columns.lengths
+    rest, row = scratch.weights, scratch.row
     for j in range(row.shape[0]):
-        row[j] = lengths[j] if side[j] < 0.0 else 0.0
-    add_columns(columns, row, rest)
+        row[j] = -tile.side[j]
+    add_above(columns, row, rest)
     for i in range(rest.shape[0]):
         rest[i] = x[i] - rest[i]
     multiply(tile.T, rest, tile.u)
@@ -192,8 +199,7 @@ def chord_ends(
     ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
     """
     T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
-    row, weights = scratch.row, scratch.weights
-    r = basis.shape[0]
+    row, r = scratch.row, basis.shape[0]
     place = enter_line(tile, d, scratch)
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
@@ -201,9 +207,7 @@ def chord_ends(
         guess_normal(columns, ellipsoid, x, d, sign, scratch)
         enter_nearest(columns, tile, place, scratch)
         # The only cost is that of alpha, so reduced costs are its row of the tableau.
-        for i in range(r):
-            weights[i] = T[place, i]
-        tableau_row(columns, weights, row, scratch.nonzero)
+        tableau_row(columns, T[place], row, scratch.nonzero)
         for j in range(row.shape[0]):
             gap[j] = abs(row[j])
             side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0

@@ -3,6 +3,13 @@
 Z(MA) = M Z(A), and tiles, chords and laws go along. So a row in odd units, or rows that are nearly
 dependent, need not spoil the arithmetic. M = W D, where D is diagonal with powers of two, which
 change no digit, and W is the identity or the whitening of D A.
+
+The linear objective c is brought to unit columns, too, and its ties are broken. The costs c give
+one tile to each basis, and the tiles fill the zonotope without holes or overlaps, if and only if no
+reduced cost of an item outside a basis is zero. Costs with ties (all zero, two values, a row of A)
+give no tiling. To find all ties one would have to look at every basis, so a small perturbation is
+added to all costs. It breaks ties, and costs without ties keep their tiles except where a reduced
+cost is as small as the perturbation.
 """
 
 from __future__ import annotations
@@ -11,8 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Matrix
+from zonodpp.arguments import check_finite
 from zonodpp.basis.columns import (
     UnitColumns,
     basis_matrix,
@@ -25,6 +34,12 @@ from zonodpp.linalg.dense import column_chunks, frozen
 from zonodpp.linalg.gram import factorise
 from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 
+# Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
+# so that every computation finds an item on the same side of zero.
+PERTURBATION = 1e-9
+SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would overflow
+SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
+
 
 class Frame(NamedTuple):
     """The zonotope of the columns s_j a_j, computed with as Z(M A S)."""
@@ -32,8 +47,7 @@ class Frame(NamedTuple):
     columns: UnitColumns
     heights: Integers  # (r,) D = diag(2**-heights)
     W: Floats  # (r, r) lower triangular
-    whitener: Floats  # (r, r) lower triangular: whitener M A S has orthonormal rows
-    ellipsoid: Ellipsoid
+    ellipsoid: Ellipsoid  # its whitener makes the rows of M A S orthonormal
 
     def map(self, vector: Floats, exponent: int = 0) -> Floats:
         """Return M v / 2**exponent; not finite if that is beyond floating-point numbers."""
@@ -44,6 +58,16 @@ class Frame(NamedTuple):
         """Return M^{-1} x for each row x."""
         rows = scipy.linalg.solve_triangular(self.W, points.T, lower=True)
         return np.asarray(np.ldexp(rows.T, self.heights))
+
+    def costs(self, c: Floats) -> Floats:
+        """Return costs for unit columns, with ties broken: c_j y_j = (c_j / l_j) (l_j y_j).
+
+        The tiling does not depend on the scale of c, which is brought to one.
+        """
+        exponent = np.frexp(np.abs(c).max())[1]
+        noise = np.random.default_rng(SEED).standard_normal(c.size)
+        costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
+        return costs / np.maximum(self.columns.lengths[: c.size], SHORTEST)
 
     def log_volume(self, basis: Integers) -> float:
         """Return log |det (A S)_B|."""
@@ -63,4 +87,13 @@ def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
         X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
     columns = keep_columns(*unit_vectors(X), multiple=multiple)
     columns = columns._replace(blur=frozen(np.abs(W) @ blur))
-    return Frame(columns, heights, frozen(W), frozen(whitener), ellipsoid_of(columns, whitener))
+    return Frame(columns, heights, frozen(W), ellipsoid_of(columns, whitener))
+
+
+def as_costs(c: ArrayLike, n: int) -> Floats:
+    """Return a copy of the objective c as an array of n finite numbers."""
+    costs = np.array(c, dtype=np.float64)
+    if costs.shape != (n,):
+        raise ValueError(f"c must have one entry for each of the {n} items, got {costs.shape}")
+    check_finite(costs, "c")
+    return costs

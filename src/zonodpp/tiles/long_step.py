@@ -15,9 +15,9 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import UnitColumns, tableau_column
+from zonodpp.basis.columns import UnitColumns, add_column, multiply
 from zonodpp.basis.inverse import row_length
-from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, multiply, pivot, ratio_test
+from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, ratio_test, swap_items
 
 OUTSIDE, LOST = -1, -2
 NONE_FREE = np.int64(-1)  # a NumPy integer: literals would be compiled for separately
@@ -126,20 +126,13 @@ def leaving_place(
 def flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
     """Move the items ``order[:passed]`` to their other bounds, and the point of the basis along."""
     u, side, lengths = tile.u, tile.side, columns.lengths
-    dense, indptr, indices, data = columns.dense, columns.indptr, columns.indices, columns.data
     shift, product, order = scratch.weights, scratch.column, scratch.order
     for i in range(u.shape[0]):
         shift[i] = 0.0
     for k in range(passed):
         j = order[k]
-        factor = lengths[j] * side[j]
+        add_column(columns, j, lengths[j] * side[j], shift)
         side[j] = -side[j]
-        if dense.shape[0] > 0:
-            for i in range(u.shape[0]):
-                shift[i] += factor * dense[j, i]
-        else:
-            for q in range(indptr[j], indptr[j + 1]):
-                shift[indices[q]] += factor * data[q]
     multiply(tile.T, shift, product)
     for k in range(u.shape[0]):
         u[k] -= product[k]
@@ -157,7 +150,7 @@ def settle(
         The number of pivots, or OUTSIDE if the program has no solution, or LOST if there seems to
         be no end; and the change of log |det E_B|.
     """
-    basis, T, u, v, reach, gap, side, age = tile
+    T, u, reach = tile.T, tile.u, tile.reach
     lengths, blur, tolerance = columns.lengths, columns.blur, columns.tolerance
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
     r, n = u.shape[0], row.shape[0]
@@ -181,22 +174,14 @@ def settle(
         entering = scratch.order[passed]
         theta = ratio[entering]
         if theta == np.inf:  # the item had been passed, and only rounding made it so
-            theta = gap[entering] / row[entering]
+            theta = tile.gap[entering] / row[entering]
         flip_passed(columns, tile, passed, scratch)
-        for j in range(n):
-            gap[j] = abs(gap[j] - theta * row[j])
-        tableau_column(columns, T, entering, column)
-        step = (u[p] - bound) / column[p]
+        beyond = u[p] - bound
+        size: float = swap_items(columns, tile, p, entering, theta, upward, scratch)
+        log_det += math.log(size)
+        step = beyond / column[p]
+        rested = u[p]
         for k in range(r):
             u[k] -= step * column[k]
-        u[p] = step if side[entering] > 0.0 else step + lengths[entering]
-        reach[p] = lengths[entering]
-        left = basis[p]
-        gap[left] = theta
-        side[left] = -upward
-        gap[entering] = 0.0
-        side[entering] = 0.0
-        log_det += math.log(abs(column[p]))
-        age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
-        basis[p] = entering
+        u[p] = rested + step
     return LOST, 0.0

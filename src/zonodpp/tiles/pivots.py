@@ -119,16 +119,6 @@ scratch_in_kernel = forceinline(scratch_at)
 
 
 @forceinline
-def multiply(T: Floats, vector: Floats, product: Floats) -> None:
-    """Set product = T vector."""
-    for p in range(T.shape[0]):
-        total = 0.0
-        for i in range(T.shape[1]):
-            total += T[p, i] * vector[i]
-        product[p] = total
-
-
-@forceinline
 def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
     """How far the point can go along the line, and which coordinate then meets its bound."""
     nearest = np.inf
@@ -182,11 +172,8 @@ def ratio_test(
 
     ``upward`` is 1 if it leaves at its length, -1 if at 0.
     """
-    T, weights = tile.T, scratch.weights
-    for i in range(weights.shape[0]):
-        weights[i] = T[p, i]
-    tableau_row(columns, weights, scratch.row, scratch.nonzero)
-    least = PIVOT * row_length(T, p)
+    tableau_row(columns, tile.T[p], scratch.row, scratch.nonzero)
+    least = PIVOT * row_length(tile.T, p)
     find_ratios(scratch.row, tile.gap, tile.side, upward, least, scratch.ratio)
 
 
@@ -207,9 +194,41 @@ def first_minimum(bits: Integers) -> int:
 
 @forceinline
 def lower_gaps(gap: Floats, row: Floats, theta: float) -> None:
-    """Make a dual step: |reduced costs| fall by theta * row, to zero at least."""
+    """Make a dual step: |reduced costs| fall by theta * row, and rise again beyond zero."""
     for j in range(row.shape[0]):
-        gap[j] = max(0.0, gap[j] - theta * row[j])
+        gap[j] = abs(gap[j] - theta * row[j])
+
+
+@inline_source
+def swap_items(
+    columns: UnitColumns,
+    tile: TileState,
+    p: int,
+    entering: int,
+    theta: float,
+    upward: float,
+    scratch: TileScratch,
+) -> float:
+    """Make the dual step theta, at which an item takes place p; return by how much |det| changes.
+
+    The new coordinate is that of the bound where the item rested, the others stay. ``column`` of
+    the scratch is T e_item.
+    """
+    basis, T, u, v, reach, gap, side, age = tile
+    length, column = columns.lengths[entering], scratch.column
+    lower_gaps(gap, scratch.row, theta)
+    left = basis[p]
+    gap[left] = theta
+    side[left] = -upward
+    u[p] = 0.0 if side[entering] > 0.0 else length
+    reach[p] = length
+    gap[entering] = 0.0
+    side[entering] = 0.0
+    tableau_column(columns, T, entering, column)
+    age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
+    basis[p] = entering
+    size: float = abs(column[p])
+    return size
 
 
 @forceinline
@@ -222,28 +241,15 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
     Returns
     -------
     size, left : float, int
-        |det| of the new basis over that of the old one, and the item that left. The size is zero,
+        |det| of the new basis over that of the old one, and the item at p before. The size is zero,
         and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
-    basis, T, u, v, reach, gap, side, age = tile
-    lengths, column = columns.lengths, scratch.column
-    upward = 1.0 if v[p] > 0.0 else -1.0
+    upward = 1.0 if tile.v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.bits)
     theta = scratch.ratio[entering]
     size = 0.0
-    left = -1
+    left = tile.basis[p]
     if theta < np.inf:
-        lower_gaps(gap, scratch.row, theta)
-        left = basis[p]
-        gap[left] = theta
-        side[left] = -upward
-        u[p] = 0.0 if side[entering] > 0.0 else lengths[entering]
-        reach[p] = lengths[entering]
-        gap[entering] = 0.0
-        side[entering] = 0.0
-        tableau_column(columns, T, entering, column)
-        size = abs(column[p])
-        age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
-        basis[p] = entering
+        size = swap_items(columns, tile, p, entering, theta, upward, scratch)
     return size, left

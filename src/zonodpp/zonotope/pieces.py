@@ -9,7 +9,7 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns
-from zonodpp.tiles.start import tile_from_basis
+from zonodpp.tiles.tilings import tile_from_basis
 
 
 class Tile(NamedTuple):

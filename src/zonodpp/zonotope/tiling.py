@@ -14,12 +14,10 @@ from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.dense import to_dense
 from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import chord_ends
-from zonodpp.tiles.costs import as_costs, unit_costs
-from zonodpp.tiles.frame import frame_of
+from zonodpp.tiles.frame import as_costs, frame_of
 from zonodpp.tiles.long_step import LOST
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
-from zonodpp.tiles.start import OutsideError, bare_tile, find_tile
-from zonodpp.tiles.traverse import traverse
+from zonodpp.tiles.tilings import OutsideError, bare_tile, find_tile, traverse
 from zonodpp.zonotope.pieces import Tile, Walk, all_tiles, rescaled
 
 MOST_TILES = 200_000  # `tiles` lists no more
@@ -42,7 +40,7 @@ class Tiling:
             self.c = self._costs * columns.lengths
         else:
             self.c = as_costs(c, self.n)
-            self._costs = unit_costs(self.c, columns)
+            self._costs = self._frame.costs(self.c)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         point = np.asarray(x, dtype=np.float64)

@@ -11,7 +11,7 @@ from zonodpp._types import Booleans, Floats, SeedLike
 from zonodpp.arguments import as_count, one_of, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
-from zonodpp.tiles.start import OutsideError
+from zonodpp.tiles.tilings import OutsideError
 from zonodpp.zonotope.pieces import plane_vertices
 from zonodpp.zonotope.tiling import MOST_TILES, Tiling
 from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases

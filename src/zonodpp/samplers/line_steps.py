@@ -1,9 +1,12 @@
-"""A step of hit-and-run that walks the line, tile by tile.
+"""The two kinds of hit-and-run step: one walks the line tile by tile, the other one jumps.
 
-It visits every tile of the chord, or of a window of it, and picks one as it goes: with the exact
-conditional probability, length times density (``gibbs``), or as Algorithm 4 of the paper does
+The walk visits every tile of the chord, or of a window of it, and picks one as it goes: with the
+exact conditional probability, length times density (``gibbs``), or as Algorithm 4 of the paper does
 (``metropolis``): by length alone, and then accepted with the ratio of densities. To pick by length
 times min(1, ratio), and to stay with the rest of the chord's length, is the same law.
+
+The jump is Algorithm 4 by three warm-started linear programs: the two ends of the chord, a uniform
+point between them, and the tile that holds it. It is cheaper where a chord crosses very many tiles.
 """
 
 from __future__ import annotations
@@ -12,39 +15,18 @@ from numpy.random import Generator
 
 from zonodpp._generators import generator_at
 from zonodpp._jit import forceinline, inline_source, no_refcount
-from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import UnitColumns
+from zonodpp._types import Floats
+from zonodpp.basis.columns import multiply
+from zonodpp.samplers import lines
 from zonodpp.samplers.chains import ACCEPTED
-from zonodpp.samplers.lines import (
-    CHOSEN,
-    DONE,
-    DRAW,
-    HALF,
-    HOME,
-    HUGE,
-    LOST,
-    MOVED,
-    OLD_HOME,
-    OLD_WALKER,
-    ROOT,
-    TILES,
-    WALKER,
-    Line,
-    Rule,
-    ZonotopeChain,
-    copy_tile,
-    draw_direction,
-    finish_step,
-    follow_sets,
-    line_in_kernel,
-)
-from zonodpp.samplers.tilings import draw_costs, draw_point, price_basis, set_bounds
+from zonodpp.samplers.lines import Line, ZonotopeChain
+from zonodpp.tiles.chord import Ellipsoid, chord_ends
+from zonodpp.tiles.long_step import NONE_FREE, settle
 from zonodpp.tiles.pivots import (
     OLDEST,
     TileScratch,
     TileState,
     cross,
-    multiply,
     next_break,
     scratch_in_kernel,
     tile_in_kernel,
@@ -77,41 +59,41 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
     """
     rng = generator_at(address)
-    columns, rule, stack, memory, x, c, starts, items, draws = chain
+    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
-    home = tile_in_kernel(stack[HOME], r, n)
-    walker = tile_in_kernel(stack[WALKER], r, n)
-    line = line_in_kernel(memory, x, c, starts, items)
+    home = tile_in_kernel(stack[lines.HOME], r, n)
+    walker = tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, x, c, chain.starts, chain.items)
     scratch = scratch_in_kernel(memory, r, n)
-    progress, tally = draws.progress, line.tally
-    while progress[DRAW] < draws.subsets.shape[0]:
-        half = progress[HALF]
+    progress, tally = chain.progress, line.tally
+    while progress[lines.DRAW] < chain.subsets.shape[0]:
+        half = progress[lines.HALF]
         forward = 1.0 - 2.0 * half
         if tally[VISITED] == 0.0:
             if half == 0:
                 if home.age[0] >= OLDEST:
-                    return OLD_HOME
-                begin_line(rng, columns, rule, home, line, scratch.weights)
-            copy_tile(stack, HOME, WALKER)
+                    return lines.OLD_HOME
+                begin_line(rng, chain, home, line, scratch.weights)
+            lines.copy_tile(stack, lines.HOME, lines.WALKER)
             for p in range(line.d.shape[0]):
                 walker.v[p] *= forward
                 line.along[p] = forward * line.d[p]
             tally[GONE], tally[DENSITY], tally[LEVEL] = 0.0, 1.0, 0.0
-        status: int = walk_half(rng, columns, rule, stack, walker, line, scratch, forward)
-        if status != DONE:
+        status: int = walk_half(rng, chain, walker, line, scratch)
+        if status != lines.DONE:
             return status
-        draws.counts[TILES] += int(tally[VISITED])
+        chain.counts[lines.TILES] += int(tally[VISITED])
         tally[VISITED] = 0.0
-        progress[HALF] += 1
+        progress[lines.HALF] += 1
         if half == 1:
-            total: float = end_line(rng, rule, home, stack, line, draws.counts)
-            finish_step(home.basis, line, total, draws)
-    return DONE
+            total: float = end_line(rng, chain, home, line)
+            lines.finish_step(chain, home.basis, line, total)
+    return lines.DONE
 
 
 @inline_source
 def begin_line(
-    rng: Generator, columns: UnitColumns, rule: Rule, home: TileState, line: Line, weights: Floats
+    rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, weights: Floats
 ) -> None:
     """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
 
@@ -119,12 +101,13 @@ def begin_line(
     that know nothing of the basis, so they may be cheap. ``weights`` is scratch.
     """
     basis, T, c, tally = home.basis, home.T, line.c, line.tally
-    if rule.fresh:
-        draw_point(rng, home.reach, home.u)
-        draw_costs(rng.random(), c)
-        price_basis(basis, T, c, weights)
-        set_bounds(columns, weights, c, basis, home.gap, home.side)
-    draw_direction(rng, rule.factor, line.z, line.d)
+    if chain.rule.fresh:
+        for p in range(basis.shape[0]):
+            home.u[p] = rng.random() * home.reach[p]
+        lines.draw_costs(rng.random(), c)
+        lines.price_basis(basis, T, c, weights)
+        lines.set_bounds(chain.columns, weights, c, basis, home.gap, home.side)
+    lines.draw_direction(rng, chain.rule.factor, line.z, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):
         tally[k] = 0.0
@@ -133,32 +116,26 @@ def begin_line(
 
 @inline_source
 def walk_half(
-    rng: Generator,
-    columns: UnitColumns,
-    rule: Rule,
-    stack: Floats,
-    tile: TileState,
-    line: Line,
-    scratch: TileScratch,
-    forward: float,
+    rng: Generator, chain: ZonotopeChain, tile: TileState, line: Line, scratch: TileScratch
 ) -> int:
-    """Visit every tile along forward * d, up to the limit or the boundary, and perhaps pick it.
+    """Visit every tile of a half of the line, up to the limit or the boundary; perhaps pick it.
 
     The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
     probability its weight over that of all seen, which next happens when their weight exceeds
     (weight at the last pick) / U. So nothing is stored but the pick.
     """
     basis, T, u, v, reach, _, side, age = tile
-    tally, share = line.tally, line.share
+    rule, tally, share = chain.rule, line.tally, line.share
+    forward = 1.0 - 2.0 * chain.progress[lines.HALF]
     # An infinite window may lie ahead as a whole: its other part is then NaN, which limits nothing.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density = tally[GONE], tally[DENSITY]
     level, visited = int(tally[LEVEL]), int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
-    status = LOST
+    status = lines.LOST
     while visited <= ENDLESS:
         if age[0] >= OLDEST:
-            status = OLD_WALKER
+            status = lines.OLD_WALKER
             break
         length, p = next_break(u, v, reach)
         last = gone + length >= limit
@@ -167,8 +144,8 @@ def walk_half(
         if rule.gibbs and level > tally[TOP]:
             rescale(tally, share, level)
         if changed:
-            follow_sets(line, side, tally[STAY] + tally[OTHERS])
-        weight = length * scaled_density(rule.gibbs, density, level - tally[TOP])
+            lines.follow_sets(line, side, tally[STAY] + tally[OTHERS])
+        weight = length * lines.scaled_density(rule.gibbs, density, level - tally[TOP])
         tally[LENGTH] += length
         if visited == 0:
             tally[STAY] += weight
@@ -179,30 +156,30 @@ def walk_half(
                 tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
                 tally[PICKED_PART] = length * rng.random()
                 tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
-                copy_tile(stack, WALKER, CHOSEN)
+                lines.copy_tile(chain.stack, lines.WALKER, lines.CHOSEN)
         visited += 1
         if last:
-            status = DONE
+            status = lines.DONE
             break
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        size, left = cross(columns, tile, p, scratch)
+        size, left = cross(chain.columns, tile, p, scratch)
         if size > 0.0:
             entered = basis[p]
-            density *= density_ratio(rule.mass, rule.exponent, entered, left, size)
+            density *= lines.density_ratio(rule.mass, rule.exponent, entered, left, size)
             level += rule.level[entered] - rule.level[left]
-            while density > ROOT:
-                density /= HUGE
+            while density > lines.ROOT:
+                density /= lines.HUGE
                 level += 1
-            while density < 1.0 / ROOT:
-                density *= HUGE
+            while density < 1.0 / lines.ROOT:
+                density *= lines.HUGE
                 level -= 1
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
             reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
         else:
-            status = DONE
+            status = lines.DONE
             break
     tally[GONE] = gone
     tally[DENSITY] = density
@@ -212,50 +189,25 @@ def walk_half(
 
 
 @forceinline
-def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
-    """Return the density of a tile over that of the tile before, up to HUGE**level.
-
-    ``size`` is |det E_B| of the new basis over that of the old one.
-    """
-    ratio: float = mass[entered] / mass[left]
-    if exponent == 1.0:
-        ratio *= size
-    elif exponent != 0.0:
-        ratio *= size**exponent
-    return ratio
-
-
-@forceinline
-def scaled_density(gibbs: bool, density: float, level: float) -> float:
-    """Return density * HUGE**level, for level <= 0 if the rule is Gibbs; else at most 1."""
-    if level < 0.0:
-        density = density / HUGE if level == -1.0 else 0.0  # what is smaller does not count
-    if gibbs or (level <= 0.0 and density < 1.0):
-        return density
-    return 1.0
-
-
-@forceinline
 def rescale(tally: Floats, share: Floats, level: int) -> None:
     """Express all weights in units of HUGE**level."""
     while level > tally[TOP]:
         tally[TOP] += 1.0
-        tally[STAY] /= HUGE
-        tally[OTHERS] /= HUGE
-        tally[THRESHOLD] /= HUGE
+        tally[STAY] /= lines.HUGE
+        tally[OTHERS] /= lines.HUGE
+        tally[THRESHOLD] /= lines.HUGE
         for s in range(share.shape[0]):
-            share[s] /= HUGE
+            share[s] /= lines.HUGE
 
 
 @inline_source
-def end_line(
-    rng: Generator, rule: Rule, home: TileState, stack: Floats, line: Line, counts: Integers
-) -> float:
+def end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
     """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
     u, v, x, d, tally = home.u, home.v, line.x, line.d, line.tally
+    rule, counts = chain.rule, chain.counts
     stay, back = tally[STAY], tally[FIRST_BACK]
     passed = stay + tally[OTHERS]
-    follow_sets(line, home.side, passed)
+    lines.follow_sets(line, home.side, passed)
     total: float = passed if rule.gibbs else tally[LENGTH]
     spot = rng.random() * total
     alpha = 0.0
@@ -264,10 +216,10 @@ def end_line(
         alpha = (tally[FIRST_AHEAD] + back) * rng.random() - back
         part = alpha
     elif spot < passed:
-        counts[MOVED] += 1
+        counts[lines.MOVED] += 1
         alpha = tally[PICKED_ALPHA]
         part = tally[PICKED_PART]
-        copy_tile(stack, CHOSEN, HOME)
+        lines.copy_tile(chain.stack, lines.CHOSEN, lines.HOME)
     counts[ACCEPTED] += 1 if spot < passed else 0
     if not rule.fresh:
         for i in range(x.shape[0]):
@@ -297,3 +249,45 @@ def reflect_line(
             total += T[k, i] * image[i]
         v[k] -= size * total
         along[k] -= size * image[k]
+
+
+@no_refcount
+def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) -> int:
+    """Do as `run_by_walk`, by jumps: linear programs that are solved by long steps."""
+    rng = generator_at(address)
+    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    r, n = x.shape[0], c.shape[0]
+    home = tile_in_kernel(stack[lines.HOME], r, n)
+    walker = tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, x, c, chain.starts, chain.items)
+    scratch = scratch_in_kernel(memory, r, n)
+    d, counts = line.d, chain.counts
+    while chain.progress[lines.DRAW] < chain.subsets.shape[0]:
+        if home.age[0] >= OLDEST:
+            return lines.OLD_HOME
+        lines.draw_direction(rng, chain.rule.factor, line.z, d)
+        lines.copy_tile(stack, lines.HOME, lines.WALKER)
+        low, high, pivots = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
+        if pivots < 0:
+            return lines.LOST
+        alpha = low + (high - low) * rng.random()
+        lines.copy_tile(stack, lines.HOME, lines.WALKER)
+        multiply(home.T, d, home.v)
+        for p in range(x.shape[0]):
+            walker.u[p] += alpha * home.v[p]
+        more, log_det = settle(chain.columns, walker, NONE_FREE, scratch)
+        if more < 0:
+            return lines.LOST
+        counts[lines.TILES] += pivots + more
+        chance = lines.chance_to_move(chain.rule, home.basis, walker.basis, log_det)
+        lines.follow_sets(line, home.side, 0.0)
+        lines.follow_sets(line, walker.side, 1.0 - chance)
+        lines.follow_sets(line, home.side, 1.0)
+        if rng.random() < chance:
+            counts[ACCEPTED] += 1
+            counts[lines.MOVED] += 1 if more > 0 else 0
+            lines.copy_tile(stack, lines.WALKER, lines.HOME)
+            for i in range(x.shape[0]):
+                x[i] += alpha * d[i]
+        lines.finish_step(chain, home.basis, line, 1.0)
+    return lines.DONE
