@@ -216,7 +216,7 @@ def test_estimates_of_hard_matrices(name):
 @pytest.mark.parametrize("name", ["tight clusters", "clustered", "gaussian"])
 def test_the_effective_share_counts_the_tail_that_draws_miss(name):
     A = skewed()[name]
-    columns = lewis_position(A).columns
+    columns = lewis_position(A)[0]
     E, w = columns.rows, columns.lengths
     bases = np.array(list(combinations(range(A.shape[1]), len(A))))
     dets = np.abs(np.linalg.det(np.moveaxis(E[:, bases], 1, 0)))

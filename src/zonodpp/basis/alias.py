@@ -62,8 +62,4 @@ def fill_table(weights: Floats, indptr: Integers, table: Floats, waiting: Intege
                 heavy += 1
                 waiting[light] = rich
                 light += 1
-        # What is left differs from 1 by rounding alone.
-        for i in range(first, light):
-            table[waiting[i], 0] = 1.0
-        for i in range(heavy, end):
-            table[waiting[i], 0] = 1.0
+        # The cells that still wait lead to their own items, whatever rounding made of their shares.

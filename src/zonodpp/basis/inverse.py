@@ -12,7 +12,6 @@ from zonodpp._types import Floats, Integers, ItemsLike
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix
 
-DRIFT = 1e-9  # an error of T, relative to its largest entry, that is counted as drift
 LARGEST_ENTRY = 1e14  # of T, for columns of about unit size: beyond it the basis counts as singular
 SMALL_PIVOT, SINGULAR_PIVOT = 1e-3, 1e-12  # of elimination, likewise
 LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
@@ -79,11 +78,6 @@ def given_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
             f"init = {given.tolist()} is not a basis: its {r} columns have rank {rank}; {hint}"
         )
     return given
-
-
-def has_drifted(former: Floats, exact: Floats) -> bool:
-    """Tell whether updates had led away from what is now computed anew."""
-    return not np.abs(former - exact).max() <= DRIFT * np.abs(exact).max()
 
 
 @forceinline

@@ -35,16 +35,9 @@ from zonodpp.basis.columns import even_rows, keep_columns, matrix_of, unit_vecto
 from zonodpp.basis.inverse import inverse_of
 from zonodpp.linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp.linalg.dense import column_chunks, frozen
-from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers import Sampler, Sets, State, exchange_walk
 from zonodpp.samplers.chains import ChainOnBases, chain_on_bases, renew
-from zonodpp.samplers.exchange_walk import (
-    BLOCK,
-    COUNTERS,
-    BasisState,
-    ExchangeChain,
-    ExchangeScratch,
-    walk,
-)
+from zonodpp.samplers.exchange_walk import BasisState, ExchangeChain, ExchangeScratch
 from zonodpp.samplers.tracking import SetTracker
 
 if TYPE_CHECKING:
@@ -142,7 +135,7 @@ class ExchangeWalk(ChainOnBases):
     alias: Floats
     whole: bool
     oldest: int
-    counters: tuple[str, ...] = COUNTERS
+    counters: tuple[str, ...] = exchange_walk.COUNTERS
 
     def _at(self, basis: Integers, rng: np.random.Generator) -> State:
         """Return the state of a chain at a basis."""
@@ -159,7 +152,7 @@ class ExchangeWalk(ChainOnBases):
         basis = BasisState(*(state[name] for name in BasisState._fields))
         (r, n), empty = (self.width, self.columns.lengths.size), np.empty
         scratch = ExchangeScratch(
-            *(empty(n), empty(n), empty(n // BLOCK), empty(r), empty(r, np.int64)),
+            *(empty(n), empty(n), empty(n // exchange_walk.BLOCK), empty(r), empty(r, np.int64)),
             ordered=np.sort(basis.inside).astype(np.int32),
             others=np.full(r + 1, -1, np.int32),
         )
@@ -175,7 +168,7 @@ class ExchangeWalk(ChainOnBases):
         """Walk ``thin`` steps for each of len(subsets) draws."""
         chain = self.chain(state, subsets, tracked, thin)
         inside, _, _, tableau, age = chain.basis
-        while not walk(address_of(rng), chain):
+        while not exchange_walk.walk(address_of(rng), chain):
             renew(tableau, age, chain.counts, lambda: self._tableau(inside))
 
     def _tableau(self, inside: Integers) -> Floats:

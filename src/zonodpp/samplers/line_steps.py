@@ -20,17 +20,10 @@ from zonodpp.basis.columns import multiply
 from zonodpp.samplers import lines
 from zonodpp.samplers.chains import ACCEPTED
 from zonodpp.samplers.lines import Line, ZonotopeChain
+from zonodpp.tiles import pivots
 from zonodpp.tiles.chord import Ellipsoid, chord_ends
 from zonodpp.tiles.long_step import NONE_FREE, settle
-from zonodpp.tiles.pivots import (
-    OLDEST,
-    TileScratch,
-    TileState,
-    cross,
-    next_break,
-    scratch_in_kernel,
-    tile_in_kernel,
-)
+from zonodpp.tiles.pivots import TileScratch, TileState
 
 ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has gone astray
 # The entries of ``line.tally``: what has been seen on the line so far.
@@ -61,17 +54,17 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     rng = generator_at(address)
     stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
-    home = tile_in_kernel(stack[lines.HOME], r, n)
-    walker = tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, x, c, chain.starts, chain.items)
-    scratch = scratch_in_kernel(memory, r, n)
+    home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
+    walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, r, n, chain.starts, chain.items)
+    scratch = pivots.scratch_in_kernel(memory, r, n)
     progress, tally = chain.progress, line.tally
     while progress[lines.DRAW] < chain.subsets.shape[0]:
         half = progress[lines.HALF]
         forward = 1.0 - 2.0 * half
         if tally[VISITED] == 0.0:
             if half == 0:
-                if home.age[0] >= OLDEST:
+                if home.age[0] >= pivots.OLDEST:
                     return lines.OLD_HOME
                 begin_line(rng, chain, home, line, scratch.weights)
             lines.copy_tile(stack, lines.HOME, lines.WALKER)
@@ -100,7 +93,7 @@ def begin_line(
     Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
     that know nothing of the basis, so they may be cheap. ``weights`` is scratch.
     """
-    basis, T, c, tally = home.basis, home.T, line.c, line.tally
+    basis, T, c, tally = home.basis, home.T, chain.c, line.tally
     if chain.rule.fresh:
         for p in range(basis.shape[0]):
             home.u[p] = rng.random() * home.reach[p]
@@ -134,10 +127,10 @@ def walk_half(
     changed = True  # whether tracked items may have come or gone
     status = lines.LOST
     while visited <= ENDLESS:
-        if age[0] >= OLDEST:
+        if age[0] >= pivots.OLDEST:
             status = lines.OLD_WALKER
             break
-        length, p = next_break(u, v, reach)
+        length, p = pivots.next_break(u, v, reach)
         last = gone + length >= limit
         if last:
             length = limit - gone
@@ -164,7 +157,7 @@ def walk_half(
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        size, left = cross(chain.columns, tile, p, scratch)
+        size, left = pivots.cross(chain.columns, tile, p, scratch)
         if size > 0.0:
             entered = basis[p]
             density *= lines.density_ratio(rule.mass, rule.exponent, entered, left, size)
@@ -177,7 +170,7 @@ def walk_half(
                 level -= 1
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
-            reflect_line(rule.metric, T, v, p, line.along, scratch.weights)
+            reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
         else:
             status = lines.DONE
             break
@@ -203,7 +196,7 @@ def rescale(tally: Floats, share: Floats, level: int) -> None:
 @inline_source
 def end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
     """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
-    u, v, x, d, tally = home.u, home.v, line.x, line.d, line.tally
+    u, v, x, d, tally = home.u, home.v, chain.x, line.d, line.tally
     rule, counts = chain.rule, chain.counts
     stay, back = tally[STAY], tally[FIRST_BACK]
     passed = stay + tally[OTHERS]
@@ -230,25 +223,20 @@ def end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) 
 
 @forceinline
 def reflect_line(
-    metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats
+    metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats, speeds: Floats
 ) -> None:
     """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.
 
     Its normal is row p of T. In the metric of the directions the mirror keeps lengths, so that it
-    keeps the law of directions, and with it that of the point. ``image`` is scratch.
+    keeps the law of directions, and with it that of the point. ``image`` and ``speeds`` are
+    scratch.
     """
-    r = v.shape[0]
     multiply(metric, T[p], image)
-    size = 0.0
-    for i in range(r):
-        size += image[i] * T[p, i]
-    size = 2.0 * v[p] / size
-    for k in range(r):
-        total = 0.0
-        for i in range(r):
-            total += T[k, i] * image[i]
-        v[k] -= size * total
-        along[k] -= size * image[k]
+    multiply(T, image, speeds)
+    factor = 2.0 * v[p] / speeds[p]
+    for k in range(v.shape[0]):
+        v[k] -= factor * speeds[k]
+        along[k] -= factor * image[k]
 
 
 @no_refcount
@@ -257,18 +245,18 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
     rng = generator_at(address)
     stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
-    home = tile_in_kernel(stack[lines.HOME], r, n)
-    walker = tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, x, c, chain.starts, chain.items)
-    scratch = scratch_in_kernel(memory, r, n)
+    home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
+    walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, r, n, chain.starts, chain.items)
+    scratch = pivots.scratch_in_kernel(memory, r, n)
     d, counts = line.d, chain.counts
     while chain.progress[lines.DRAW] < chain.subsets.shape[0]:
-        if home.age[0] >= OLDEST:
+        if home.age[0] >= pivots.OLDEST:
             return lines.OLD_HOME
         lines.draw_direction(rng, chain.rule.factor, line.z, d)
         lines.copy_tile(stack, lines.HOME, lines.WALKER)
-        low, high, pivots = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
-        if pivots < 0:
+        low, high, made = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
+        if made < 0:
             return lines.LOST
         alpha = low + (high - low) * rng.random()
         lines.copy_tile(stack, lines.HOME, lines.WALKER)
@@ -278,7 +266,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
         more, log_det = settle(chain.columns, walker, NONE_FREE, scratch)
         if more < 0:
             return lines.LOST
-        counts[lines.TILES] += pivots + more
+        counts[lines.TILES] += made + more
         chance = lines.chance_to_move(chain.rule, home.basis, walker.basis, log_det)
         lines.follow_sets(line, home.side, 0.0)
         lines.follow_sets(line, walker.side, 1.0 - chance)

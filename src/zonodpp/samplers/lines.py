@@ -10,7 +10,7 @@ import numpy as np
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp._views import floats_at
-from zonodpp.basis.columns import UnitColumns, tableau_entry
+from zonodpp.basis.columns import UnitColumns, multiply, tableau_entry
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.pivots import scratch_size
@@ -44,10 +44,8 @@ class Rule(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The point, the line through it, and what has been seen on the line."""
+    """A line through the point, and what has been seen on it."""
 
-    x: Floats  # (r,) the point, carried when tilings are fixed
-    c: Floats  # (n,) the costs of the present tiling, for unit columns
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
     z: Floats  # (r,) scratch
@@ -69,8 +67,8 @@ class ZonotopeChain(NamedTuple):
     rule: Rule
     stack: Floats  # the tiles HOME, WALKER and CHOSEN, a row for each
     memory: Floats  # scratch, and behind it what `line_at` takes
-    x: Floats
-    c: Floats
+    x: Floats  # (r,) the point, carried when tilings are fixed
+    c: Floats  # (n,) the costs of the present tiling, for unit columns
     starts: Integers
     items: Integers
     subsets: Subsets
@@ -83,19 +81,16 @@ class ZonotopeChain(NamedTuple):
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
     """Allocate scratch and what `line_at` takes."""
     memory = np.zeros(scratch_size(r, n) + 3 * r + TALLY + n + 2 * tracker.size)
-    if tracker.size:
-        memory[-n - 2 * tracker.size :][tracker.items] = 1.0
+    memory[-n - 2 * tracker.size :][tracker.items] = 1.0
     return memory
 
 
-def line_at(memory: Floats, x: Floats, c: Floats, starts: Integers, items: Integers) -> Line:
-    """Return a line for the point x and the costs c: views of the end of the memory."""
-    r, n, sets = x.shape[0], c.shape[0], starts.shape[0] - 1
+def line_at(memory: Floats, r: int, n: int, starts: Integers, items: Integers) -> Line:
+    """Return a line: views of the end of the memory."""
+    sets = starts.shape[0] - 1
     seen = memory.shape[0] - 2 * sets
     tally = seen - n - TALLY
     return Line(
-        x,
-        c,
         floats_at(memory, tally - 3 * r, (r,)),
         floats_at(memory, tally - 2 * r, (r,)),
         floats_at(memory, tally - r, (r,)),
@@ -114,17 +109,13 @@ line_in_kernel = forceinline(line_at)
 @forceinline
 def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Floats) -> None:
     """Set d = factor z / |z| for z standard normal: z / |z| is uniform on the unit sphere."""
-    r = z.shape[0]
-    size = 0.0
-    for i in range(r):
+    square = 0.0
+    for i in range(z.shape[0]):
         z[i] = rng.standard_normal()
-        size += z[i] * z[i]
-    size = 1.0 / math.sqrt(size)
-    for i in range(r):
-        total = 0.0
-        for k in range(i + 1):
-            total += factor[i, k] * z[k]
-        d[i] = total * size
+        square += z[i] * z[i]
+    for i in range(z.shape[0]):
+        z[i] /= math.sqrt(square)
+    multiply(factor, z, d)
 
 
 @forceinline

@@ -72,8 +72,9 @@ class ZonotopeWalk(ChainOnBases):
 
     def _mend(self, chain: ZonotopeChain, status: int) -> None:
         """Compute anew, or find again, what a kernel has returned for."""
-        home, walker, _ = (tile_at(row, self.width, len(chain.c)) for row in chain.stack)
-        line = lines.line_at(chain.memory, chain.x, chain.c, chain.starts, chain.items)
+        r, n, x, c = self.width, len(chain.c), chain.x, chain.c
+        home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
+        line = lines.line_at(chain.memory, r, n, chain.starts, chain.items)
         tile, d = (walker, line.along) if status == lines.OLD_WALKER else (home, line.d)
         renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis))
         tile.v[:] = tile.T @ d
@@ -81,16 +82,16 @@ class ZonotopeWalk(ChainOnBases):
             return
         lost = status == lines.LOST
         if not lost and not self.rule.fresh:
-            put_tile(home, tile_with_point(self.columns, home.basis, line.c, line.x))
+            put_tile(home, tile_with_point(self.columns, home.basis, c, x))
             beyond = max(-home.u.min(), (home.u - home.reach).max())
             lost = not beyond <= 100.0 * self.columns.tolerance
         if lost:
             chain.counts[lines.LOST_TILES] += 1
             line.share[:] = line.tally[:] = chain.progress[lines.HALF] = 0
             if self.rule.fresh:  # there is no point to find
-                put_tile(home, tile_from_basis(self.columns, home.basis, line.c))
+                put_tile(home, tile_from_basis(self.columns, home.basis, c))
             else:
-                put_tile(home, find_tile(self.columns, line.x, line.c, home.basis))
+                put_tile(home, find_tile(self.columns, x, c, home.basis))
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""

@@ -33,17 +33,15 @@ class Ellipsoid(NamedTuple):
     """The zonotope seen as an ellipsoid, to guess where a line leaves it."""
 
     centre: Floats  # (r,)
-    whitener: Floats  # (r, r) the ellipsoid is |whitener (x - centre)| <= radius
+    whitener: Floats  # (r, r) the ellipsoid is |whitener x - centre| <= radius
     radius: float
 
 
 def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
     """Fit radius to the mean width over directions; W whitens the columns l_j e_j."""
-    unit = matrix_of(columns)
-    spread = np.linalg.norm((W @ unit) * columns.lengths, axis=0).sum()
-    centre = unit @ columns.lengths / 2
-    radius = float(spread / np.sqrt(2 * np.pi * len(W)))
-    return Ellipsoid(frozen(centre), frozen(W), radius)
+    white = (W @ matrix_of(columns)) * columns.lengths
+    radius = np.linalg.norm(white, axis=0).sum() / np.sqrt(2 * np.pi * len(W))
+    return Ellipsoid(frozen(white.sum(axis=1) / 2), frozen(W), float(radius))
 
 
 @forceinline
@@ -61,14 +59,6 @@ def add_above(columns: UnitColumns, numbers: Floats, total: Floats) -> None:
         total[i] = 0.0
     for j in range(numbers.shape[0]):
         add_column(columns, j, numbers[j], total)
-
-
-@forceinline
-def whiten(whitener: Floats, x: Floats, centre: Floats, difference: Floats, image: Floats) -> None:
-    """Set image = whitener (x - centre); ``difference`` is scratch."""
-    for i in range(x.shape[0]):
-        difference[i] = x[i] - centre[i]
-    multiply(whitener, difference, image)
 
 
 @forceinline
@@ -97,11 +87,11 @@ def guess_normal(
     centre, W, radius = ellipsoid
     space = scratch.space
     at, along, far, reached = space[0], space[1], space[2], space[3]
-    normal, row, difference = scratch.weights, scratch.row, scratch.column
-    whiten(W, x, centre, difference, at)
+    normal, row, r = scratch.weights, scratch.row, x.shape[0]
+    multiply(W, x, at)
     multiply(W, d, along)
-    r = x.shape[0]
     for i in range(r):
+        at[i] -= centre[i]
         along[i] *= sign
     aa, ab, bb = dot(along, along), dot(along, at), dot(at, at)
     alpha = (math.sqrt(max(ab * ab - aa * (bb - radius * radius), 0.0)) - ab) / aa
@@ -110,7 +100,9 @@ def guess_normal(
     multiply(W.T, far, normal)
     tableau_row(columns, normal, row, scratch.nonzero)
     add_above(columns, row, normal)
-    whiten(W, normal, centre, difference, reached)
+    multiply(W, normal, reached)
+    for i in range(r):
+        reached[i] -= centre[i]
     alpha = (dot(reached, along) - ab) / aa
     turn = math.sqrt(dot(far, far) / dot(reached, reached))
     for i in range(r):

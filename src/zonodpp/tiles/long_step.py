@@ -94,32 +94,21 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
 
 
 @forceinline
-def leaving_place(
-    T: Floats, u: Floats, reach: Floats, free: int, tolerance: float
-) -> tuple[int, float, float]:
+def leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
     """Choose where to leave: the violation that is largest for its row of T (dual steepest edge).
 
-    Returns
-    -------
-    place, violation, upward : int, float, float
-        The place, or -1 if no coordinate is beyond its bounds; how far it is beyond; and 1 if its
-        coordinate is too large, -1 if it is negative.
+    Returns -1 if no coordinate is beyond its bounds.
     """
     place = -1
     worst = 0.0
-    found = 0.0
-    upward = 1.0
     for k in range(u.shape[0]):
-        over = u[k] - reach[k]
-        violation = max(over, -u[k])
+        violation = max(u[k] - reach[k], -u[k])
         if k != free and violation > tolerance:
             size = row_length(T, k)
             if violation > worst * size:
                 worst = violation / size
                 place = k
-                found = violation
-                upward = 1.0 if over > 0.0 else -1.0
-    return place, found, upward
+    return place
 
 
 @inline_source
@@ -157,10 +146,12 @@ def settle(
     log_det = 0.0
     # Runs take about r pivots; far more mean that rounding errors lead in a circle.
     for count in range(50 * (r + 10) + 2 * n):
-        p, slope, upward = leaving_place(T, u, reach, free, tolerance)
+        p: int = leaving_place(T, u, reach, free, tolerance)
         if p < 0:
             return count, log_det
+        upward = 1.0 if u[p] > reach[p] else -1.0
         bound = reach[p] if upward > 0.0 else 0.0
+        slope = abs(u[p] - bound)
         ratio_test(columns, tile, p, upward, scratch)
         noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
         for i in range(r):

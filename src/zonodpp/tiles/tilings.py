@@ -10,16 +10,9 @@ from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, matrix_of
 from zonodpp.basis.inverse import inverse_of, row_length
+from zonodpp.tiles import pivots
 from zonodpp.tiles.long_step import NONE_FREE, OUTSIDE, settle
-from zonodpp.tiles.pivots import (
-    OLDEST,
-    TileScratch,
-    TileState,
-    cross,
-    empty_tile,
-    next_break,
-    tile_scratch,
-)
+from zonodpp.tiles.pivots import TileScratch, TileState
 
 PARALLEL = 1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
 
@@ -30,7 +23,7 @@ class OutsideError(ValueError):
 
 def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
     """Return a basis with its inverse, in no particular tiling."""
-    tile = empty_tile(len(basis), columns.lengths.size)
+    tile = pivots.empty_tile(len(basis), columns.lengths.size)
     tile.basis[:] = basis
     tile.reach[:] = columns.lengths[basis]
     tile.T[:] = inverse_of(columns, basis)
@@ -63,29 +56,26 @@ def tile_with_point(columns: UnitColumns, basis: Integers, c: Floats, x: Floats)
 
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, basis: Integers) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
-    scratch, pivots = tile_scratch(len(x), len(c)), 0
+    scratch, made = pivots.tile_scratch(len(x), len(c)), 0
     for _ in range(2):  # again with a T that is computed anew: rounding errors of pivots add up
         tile = tile_with_point(columns, basis, c, x)
-        pivots, _ = settle(columns, tile, NONE_FREE, scratch)
-        if pivots >= 0:
+        made, _ = settle(columns, tile, NONE_FREE, scratch)
+        if made >= 0:
             return tile
         basis = tile.basis
-    if pivots == OUTSIDE:
+    if made == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
     raise ArithmeticError("the tile of the point could not be found: A is close to singular")
 
 
 @inline_source
-def stop_parallel(T: Floats, v: Floats, d: Floats) -> None:
+def stop_parallel(T: Floats, v: Floats, least: float) -> None:
     """Set to zero the speeds that are rounding errors: the line is parallel to the facet.
 
     Such a speed would end a walk along the boundary at once, or carry it out of its facet.
     """
-    length = 0.0
-    for i in range(d.shape[0]):
-        length += d[i] * d[i]
-    for p in range(d.shape[0]):
-        if abs(v[p]) <= PARALLEL * row_length(T, p) * math.sqrt(length):
+    for p in range(v.shape[0]):
+        if abs(v[p]) <= least * row_length(T, p):
             v[p] = 0.0
 
 
@@ -93,29 +83,30 @@ def stop_parallel(T: Floats, v: Floats, d: Floats) -> None:
 def fill_walk(
     columns: UnitColumns,
     tile: TileState,
-    d: Floats,
+    least: float,
     scratch: TileScratch,
     bases: Integers,
     steps: Floats,
 ) -> tuple[int, bool]:
-    """Walk along d and return the number of tiles, and whether the boundary was reached.
+    """Walk along the line; return the number of tiles, and whether the boundary was reached.
 
     It ends before that when the arrays are full or T is to be computed anew. ``steps[k]`` is the
-    length of the line in tile k, and by how much the log volume of the next tile is larger.
+    length of the line in tile k, and by how much the log volume of the next tile is larger. Speeds
+    up to ``least``, over the length of a row of T, are zero.
     """
     u, v, basis, lengths = tile.u, tile.v, tile.basis, columns.lengths
     r = basis.shape[0]
     for k in range(bases.shape[0]):
-        if tile.age[0] >= OLDEST:
+        if tile.age[0] >= pivots.OLDEST:
             return k, False
         for p in range(r):
             bases[k, p] = basis[p]
-        stop_parallel(tile.T, v, d)
-        length, p = next_break(u, v, tile.reach)
+        stop_parallel(tile.T, v, least)
+        length, p = pivots.next_break(u, v, tile.reach)
         steps[k, 0] = length
         for i in range(r):
             u[i] += length * v[i]
-        size, left = cross(columns, tile, p, scratch)
+        size, left = pivots.cross(columns, tile, p, scratch)
         if size == 0.0:
             return k + 1, True
         steps[k, 1] = math.log(size) + math.log(lengths[basis[p]]) - math.log(lengths[left])
@@ -127,7 +118,7 @@ def traverse(
 ) -> tuple[Floats, Integers, Floats]:
     """Walk from the tile's point along d: where each tile ends, its basis, its log volume."""
     n, r = columns.lengths.size, len(tile.basis)
-    scratch = tile_scratch(r, n)
+    scratch, least = pivots.tile_scratch(r, n), PARALLEL * float(np.linalg.norm(d))
     parts: list[tuple[Integers, Floats]] = []
     finished = False
     while not finished:
@@ -135,7 +126,7 @@ def traverse(
         tile.v[:] = tile.T @ d
         tile.age[0] = 0
         bases, steps = np.empty((4 * n, r), np.int64), np.zeros((4 * n, 2))
-        count, finished = fill_walk(columns, tile, d, scratch, bases, steps)
+        count, finished = fill_walk(columns, tile, least, scratch, bases, steps)
         parts.append((bases[:count], steps[:count]))
     bases, steps = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     ends, changes = np.cumsum(steps, axis=0).T

@@ -1,6 +1,6 @@
 """Zonotopes by themselves: tiles, lines, points, volume."""
 
-from zonodpp.zonotope.pieces import Tile, Walk
+from zonodpp.zonotope.tiling import Tile, Walk
 from zonodpp.zonotope.volume import VolumeEstimate
 from zonodpp.zonotope.zonotope import Zonotope
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,16 +31,11 @@ INVERSES = 2**20  # entries of the inverses that are kept at a time
 DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
-class Position(NamedTuple):
-    """Columns in Lewis position: log |det A_B| = log |det E_B| + sum log w_B + log_scale."""
+def lewis_position(A: MatrixLike) -> tuple[UnitColumns, float, Integers]:
+    """Bring the columns of A into Lewis position: return them, a log scale, and which are there.
 
-    columns: UnitColumns  # unit vectors e_i and lengths w_i; zero columns are left out
-    log_scale: float
-    items: Integers  # the columns of A that are there
-
-
-def lewis_position(A: MatrixLike) -> Position:
-    """Bring the columns of A into Lewis position.
+    Zero columns are left out. The others are unit vectors e_i with lengths w_i, and
+    log |det A_B| = log |det E_B| + sum log w_B + log scale.
 
     Each step whitens the columns X_i / sqrt(w_i); the lengths of the new X_i are the next w. As a
     step starts from what the last one whitened, it does not matter how far lengths lie apart.
@@ -56,7 +50,7 @@ def lewis_position(A: MatrixLike) -> Position:
         if np.all(np.abs(w - former) <= 1e-11 * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
-    return Position(keep_columns(*unit_vectors(X)), log_scale, items)
+    return keep_columns(*unit_vectors(X)), log_scale, items
 
 
 def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:

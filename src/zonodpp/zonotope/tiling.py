@@ -1,14 +1,14 @@
-"""`Tiling`: the tiles of a zonotope, one by one or along a line."""
+"""`Tiling`: the tiles of a zonotope, that of a point or all along a line, and what these are."""
 
 from __future__ import annotations
 
-from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, MatrixLike, SeedLike
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import check_finite, spawn
 from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.dense import to_dense
@@ -18,9 +18,64 @@ from zonodpp.tiles.frame import as_costs, frame_of
 from zonodpp.tiles.long_step import LOST
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
 from zonodpp.tiles.tilings import OutsideError, bare_tile, find_tile, traverse
-from zonodpp.zonotope.pieces import Tile, Walk, all_tiles, rescaled
 
-MOST_TILES = 200_000  # `tiles` lists no more
+
+class Tile(NamedTuple):
+    """A tile, and a point in it: x = A_B u + the sum of the columns at their upper bound.
+
+    Attributes
+    ----------
+    basis : (r,) array of int
+        B, ascending.
+    at_upper : (k,) array of int
+        Items outside B that rest at 1; the others rest at 0.
+    coordinates : (r,) array
+        u in [0, 1]^r, in the order of the basis.
+
+    See Also
+    --------
+    zonodpp.Zonotope.tile : The tile of a point.
+    zonodpp.Zonotope.tiles : All tiles.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> Zonotope([[1, 2, 0], [0, 1, 2]], c=[1, 2, 4]).tile([1, 1]).basis
+    array([1, 2])
+    """
+
+    basis: Integers
+    at_upper: Integers
+    coordinates: Floats
+
+
+class Walk(NamedTuple):
+    """All tiles along a line, from one end of the chord to the other.
+
+    Attributes
+    ----------
+    breaks : (k + 1,) array
+        Values of alpha, ascending: tile i holds x + alpha d from breaks[i] to breaks[i + 1].
+    bases : (k, r) array of int
+        Bases, each ascending.
+    log_volumes : (k,) array
+        Logarithms of ``|det A_B|``.
+
+    See Also
+    --------
+    zonodpp.Zonotope.walk : The walk along a line.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> walk = Zonotope([[1, 2, 0], [0, 1, 2]], rng=0).walk([1, 1], [1, 0])
+    >>> len(walk.breaks) == len(walk.bases) + 1
+    True
+    """
+
+    breaks: Floats
+    bases: Integers
+    log_volumes: Floats
 
 
 class Tiling:
@@ -204,33 +259,15 @@ class Tiling:
         exponent = int(sizes[direction != 0].max())
         return self._point(x, "x"), self._frame.map(direction, exponent), exponent
 
-    def tiles(self) -> list[Tile]:
-        """Return the whole tiling, one tile for each basis (small cases).
 
-        Returns
-        -------
-        list of Tile
-            Each with the coordinates of its centre.
-
-        Raises
-        ------
-        ValueError
-            When there may be more than 200,000 tiles.
-
-        References
-        ----------
-        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
-        projection DPPs", ICML 2017, proposition 1.
-
-        Examples
-        --------
-        >>> from zonodpp import Zonotope
-        >>> [tile.basis.tolist() for tile in Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).tiles()]
-        [[0, 1], [0, 2], [1, 2]]
-        """
-        if comb(self.n, self.r) > MOST_TILES:
-            raise ValueError(
-                f"up to {comb(self.n, self.r):,} tiles: more than {MOST_TILES:,} are not listed; "
-                "use walk() or sample()"
-            )
-        return all_tiles(self._frame.columns, self._costs)
+def rescaled(alphas: Floats, exponent: int) -> Floats:
+    """Return values of alpha for d, given those for d / 2**exponent."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.ldexp(alphas, -exponent)
+        length = np.ldexp(np.abs(found).max(), exponent)
+    if length != np.abs(alphas).max():
+        raise ValueError(
+            f"d is too {'short' if exponent < 0 else 'long'} for this zonotope: the ends of the "
+            f"line, as multiples of d, are beyond floating-point numbers; divide d by 2**{exponent}"
+        )
+    return np.asarray(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Booleans, Floats, SeedLike
 from zonodpp.arguments import as_count, one_of, spawn
 from zonodpp.linalg.dense import to_dense
-from zonodpp.samplers.uniform import hit_and_run_points, points_in_tiles
-from zonodpp.tiles.tilings import OutsideError
-from zonodpp.zonotope.pieces import plane_vertices
-from zonodpp.zonotope.tiling import MOST_TILES, Tiling
+from zonodpp.samplers.hit_and_run import HitAndRun
+from zonodpp.tiles.tilings import OutsideError, point_of, tile_from_basis
+from zonodpp.zonotope.tiling import Tile, Tiling
 from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
+
+MOST_TILES = 200_000  # `Zonotope.tiles` lists no more
 
 
 class Zonotope(Tiling):
@@ -101,6 +103,44 @@ class Zonotope(Tiling):
             return False
         return True
 
+    def tiles(self) -> list[Tile]:
+        """Return the whole tiling, one tile for each basis (small cases).
+
+        Returns
+        -------
+        list of Tile
+            Each with the coordinates of its centre.
+
+        Raises
+        ------
+        ValueError
+            When there may be more than 200,000 tiles.
+
+        References
+        ----------
+        G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+        projection DPPs", ICML 2017, proposition 1.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> [tile.basis.tolist() for tile in Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).tiles()]
+        [[0, 1], [0, 2], [1, 2]]
+        """
+        if comb(self.n, self.r) > MOST_TILES:
+            raise ValueError(
+                f"up to {comb(self.n, self.r):,} tiles: more than {MOST_TILES:,} are not listed; "
+                "use walk() or sample()"
+            )
+        found = []
+        for basis in map(np.array, combinations(range(self.n), self.r)):
+            try:
+                tile = tile_from_basis(self._frame.columns, basis, self._costs)
+            except ArithmeticError:
+                continue  # dependent columns: no tile
+            found.append(Tile(basis, np.flatnonzero(tile.side < 0), np.full(self.r, 0.5)))
+        return found
+
     def support(self, direction: ArrayLike) -> float | Floats:
         """Return the largest d'x of its points x: the sum of max(0, a_j'd) over generators a_j.
 
@@ -157,7 +197,20 @@ class Zonotope(Tiling):
                 f"vertices are listed for zonotopes in the plane, r = 2, and here r = {self.r}; "
                 "support(d) tells how far the zonotope reaches along d"
             )
-        return plane_vertices(to_dense(self.A))
+        # The edges of the right-hand side are the generators, turned upwards and sorted by their
+        # angle; parallel ones make one edge. The left-hand side mirrors it at the centre.
+        A = to_dense(self.A)
+        A = A[:, A.any(axis=0)]
+        downwards = (A[1] < 0) | ((A[1] == 0) & (A[0] < 0))
+        edges = np.where(downwards, -A, A).T
+        x, y = (edges / np.abs(edges).max(axis=0)).T
+        angles = np.arctan2(y, x)
+        order = np.argsort(angles)
+        apart = np.diff(angles[order]) > 8 * np.finfo(float).eps
+        edges = np.add.reduceat(edges[order], np.concatenate([[0], np.flatnonzero(apart) + 1]))
+        lowest = A[:, downwards].sum(axis=1)
+        right = lowest + np.cumsum(edges, axis=0) - edges
+        return np.concatenate([right, A.sum(axis=1) - right])
 
     def volume(
         self,
@@ -246,8 +299,27 @@ class Zonotope(Tiling):
         [generator] = spawn(rng, purpose="points")
         if one_of(method, "method", ("independence", "hit-and-run")) == "hit-and-run":
             steps = as_count(self.r if thin is None else thin, "thin", 1)
-            return hit_and_run_points(self._target, self._frame, size, generator, steps)
+            return self._points_of_a_walk(size, generator, steps)
         if thin is not None:
             raise ValueError("thin is for method='hit-and-run'")
-        bases = independent_bases(self.A, size, generator)[0]
-        return points_in_tiles(self._frame, bases, self._costs, generator)
+        points = np.empty((size, self.r))
+        for k, basis in enumerate(independent_bases(self.A, size, generator)[0]):
+            tile = tile_from_basis(self._frame.columns, basis, self._costs)
+            tile.u[:] = generator.random(self.r) * tile.reach
+            points[k] = point_of(self._frame.columns, tile)
+        return self._frame.map_back(points)
+
+    def _points_of_a_walk(self, size: int, rng: np.random.Generator, thin: int) -> Floats:
+        """Draw points by Algorithm 2, with whitened directions.
+
+        It is the chain for power 1, whose density is the same in all tiles: every proposal is
+        accepted.
+        """
+        walk = HitAndRun(preset="paper", directions="whitened").prepare(self._target)
+        state = walk.start(rng, None)
+        points, basis = np.empty((size, self.r)), np.empty((1, self.r), np.int32)
+        burn_in = 10 * self.r
+        for k in range(size):
+            walk.advance(state, rng, basis, np.empty((1, 0)), thin if k else burn_in)
+            points[k] = state["x"]
+        return self._frame.map_back(points)
