@@ -209,15 +209,6 @@ def propose(
         levels[b] = rng.random() * lengths[pending[b]]
 
 
-@inline_source
-def fetch(dense: Floats, pending: Integers, first: int, fetched: Floats) -> None:
-    """Copy the columns of pending items; plain loops, for assignment of slices would wait."""
-    for b in range(first, BATCH):
-        item = pending[b]
-        for i in range(dense.shape[1]):
-            fetched[b, i] = dense[item, i]
-
-
 @no_refcount
 def draw_by_rejection(
     address: int,
@@ -258,8 +249,11 @@ def draw_by_rejection(
                 propose(rng, alias, lengths, pending, levels)
                 h = 0
                 is_fetched = sparse
-            if not is_fetched:
-                fetch(dense, pending, h, fetched)
+            if not is_fetched:  # plain loops, for assignment of slices would wait
+                for b in range(h, BATCH):
+                    item = pending[b]
+                    for i in range(r):
+                        fetched[b, i] = dense[item, i]
                 is_fetched = True
             item = pending[h]
             if sparse:

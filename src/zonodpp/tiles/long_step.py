@@ -163,12 +163,11 @@ def settle(
             u[p] = bound  # on the boundary, up to rounding
             continue
         entering = scratch.order[passed]
-        theta = ratio[entering]
-        if theta == np.inf:  # the item had been passed, and only rounding made it so
-            theta = tile.gap[entering] / row[entering]
+        if ratio[entering] == np.inf:  # the item had been passed, and only rounding made it so
+            ratio[entering] = tile.gap[entering] / row[entering]
         flip_passed(columns, tile, passed, scratch)
         beyond = u[p] - bound
-        size: float = swap_items(columns, tile, p, entering, theta, upward, scratch)
+        size: float = swap_items(columns, tile, p, entering, upward, scratch)
         log_det += math.log(size)
         step = beyond / column[p]
         rested = u[p]

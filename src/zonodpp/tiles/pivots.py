@@ -201,32 +201,26 @@ def lower_gaps(gap: Floats, row: Floats, theta: float) -> None:
 
 @inline_source
 def swap_items(
-    columns: UnitColumns,
-    tile: TileState,
-    p: int,
-    entering: int,
-    theta: float,
-    upward: float,
-    scratch: TileScratch,
+    columns: UnitColumns, tile: TileState, p: int, item: int, upward: float, scratch: TileScratch
 ) -> float:
-    """Make the dual step theta, at which an item takes place p; return by how much |det| changes.
+    """Make the dual step ratio[item], at which the item takes place p; return the change of |det|.
 
     The new coordinate is that of the bound where the item rested, the others stay. ``column`` of
-    the scratch is T e_item.
+    the scratch becomes T e_item.
     """
     basis, T, u, v, reach, gap, side, age = tile
-    length, column = columns.lengths[entering], scratch.column
+    theta, length, column = scratch.ratio[item], columns.lengths[item], scratch.column
     lower_gaps(gap, scratch.row, theta)
     left = basis[p]
     gap[left] = theta
     side[left] = -upward
-    u[p] = 0.0 if side[entering] > 0.0 else length
+    u[p] = 0.0 if side[item] > 0.0 else length
     reach[p] = length
-    gap[entering] = 0.0
-    side[entering] = 0.0
-    tableau_column(columns, T, entering, column)
+    gap[item] = 0.0
+    side[item] = 0.0
+    tableau_column(columns, T, item, column)
     age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
-    basis[p] = entering
+    basis[p] = item
     size: float = abs(column[p])
     return size
 
@@ -247,9 +241,8 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
     upward = 1.0 if tile.v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.bits)
-    theta = scratch.ratio[entering]
     size = 0.0
     left = tile.basis[p]
-    if theta < np.inf:
-        size = swap_items(columns, tile, p, entering, theta, upward, scratch)
+    if scratch.ratio[entering] < np.inf:
+        size = swap_items(columns, tile, p, entering, upward, scratch)
     return size, left
