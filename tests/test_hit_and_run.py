@@ -17,6 +17,7 @@ from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
 from zonodpp.basis.columns import matrix_of
 from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import line_steps, zonotope_walk
+from zonodpp.samplers.hit_and_run import TILES_PER_ITEM_TRACKED
 from zonodpp.tiles import frame
 from zonodpp.tiles.pivots import tile_at
 
@@ -286,6 +287,25 @@ def test_the_window_shrinks_with_the_number_of_items():
     assert many < 2.0 < few
 
 
+@pytest.mark.parametrize("directions", ["whitened", "isotropic"])
+@pytest.mark.parametrize("name", ["gaussian", "wide", "sparse graph", "dense graph", "copies"])
+def test_a_step_crosses_as_many_tiles_as_the_window_is_meant_for(name, directions):
+    """Reflected, since no chord then ends before the window does."""
+    rng = np.random.default_rng(4)
+    copies = np.repeat(rng.normal(size=(4, 12)), 5, axis=1)
+    target = {
+        "gaussian": ProjectionDPP(rng.normal(size=(6, 60))),
+        "wide": ProjectionDPP(rng.normal(size=(3, 2000))),
+        "sparse graph": ProjectionDPP.from_graph(nx.grid_2d_graph(4, 5)),
+        "dense graph": ProjectionDPP.from_graph(nx.complete_graph(12)),
+        "copies": ProjectionDPP(copies),
+    }[name]
+    method = HitAndRun(reflect=True, directions=directions)
+    samples = sample(target, 300, method=method, burn_in=20, rng=0)
+    tiles = samples.stats["tiles"][0] / samples.stats["steps"][0]
+    assert 0.5 < tiles / (TILES_PER_ITEM_TRACKED * target.r) < 2.0
+
+
 def test_start_from_a_given_basis():
     target = TARGETS["gaussian"]
     sampler = HitAndRun(preset="paper").prepare(target)
@@ -362,8 +382,8 @@ def test_ties_that_are_not_broken_give_another_law(name, monkeypatch):
     assert_not_law(draw_with(sampler, target, thin=20), target)
 
 
-def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
-    """A matrix made with default_rng(0), as many are, must not supply the costs of a trial run."""
+def test_costs_do_not_repeat_the_matrix(monkeypatch):
+    """A matrix made with default_rng(0), as many are, must not supply the costs of a tiling."""
     A = np.random.default_rng(0).normal(size=(3, 150))
     seen = []
     start = zonotope_walk.ZonotopeWalk.start
@@ -374,7 +394,7 @@ def test_trial_runs_do_not_draw_the_matrix_again(monkeypatch):
         return state
 
     monkeypatch.setattr(zonotope_walk.ZonotopeWalk, "start", noted)
-    HitAndRun(tiling="fixed").prepare(ProjectionDPP(A))
+    sample(ProjectionDPP(A), 10, method="zonotope", tiling="fixed", rng=0)
     assert seen
     for c in seen:
         rest = c - A.T @ np.linalg.lstsq(A.T, c)[0]

@@ -15,16 +15,17 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR
 from zonodpp._types import Floats, Integers
-from zonodpp.arguments import as_flag, as_positive, one_of, spawn
-from zonodpp.basis.columns import UnitColumns
-from zonodpp.linalg.dense import frozen
+from zonodpp.arguments import as_flag, as_positive, one_of
+from zonodpp.basis.columns import UnitColumns, matrix_of
+from zonodpp.basis.inverse import inverse_of, random_basis
+from zonodpp.linalg.dense import frozen, to_dense
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets
 from zonodpp.samplers.chains import chain_on_bases
-from zonodpp.samplers.lines import HUGE, TILES, Rule
+from zonodpp.samplers.lines import HUGE, Rule
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
-from zonodpp.tiles.frame import Frame, as_costs, frame_of
+from zonodpp.tiles.frame import SEED, Frame, as_costs, frame_of
 
 if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
@@ -43,9 +44,8 @@ WORDS = {  # that an option may be
 LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 5
 TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
-# Steps of the runs that choose a window: a few for each guess, more for the last one, which the
-# mean number of tiles then corrects. At most PROBES * PROBE_STEPS + PILOT_STEPS, 30, are made.
-PROBES, PROBE_STEPS, PILOT_STEPS = 6, 3, 12
+ITEMS_SEEN = 1000  # of which `default_window` looks whether they may enter a basis
+DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
 PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -135,7 +135,7 @@ class HitAndRun:
         return True
 
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Choose coordinates and the window, by a short pilot run."""
+        """Choose coordinates and the window."""
         reflect = self.reflect
         if reflect is None:
             plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
@@ -156,23 +156,25 @@ class HitAndRun:
         long = whole_chord and target.n >= max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
         factor, unit = _direction_factor(frame, self._chosen("directions"))
         mass, level = _masses(columns, q, s, target.power)
+        reflect, window = bool(self.reflect), np.inf
+        if self.window is not None:
+            window = float(np.ldexp(self.window, -unit))
+        elif not whole_chord:
+            window = default_window(frame, factor, reflect)
         rule = Rule(
             factor=frozen(np.tril(factor)),
             mass=frozen(mass),
             level=frozen(level, np.int64),
             exponent=target.power - 1.0,
-            window=np.inf if self.window is None else float(np.ldexp(self.window, -unit)),
+            window=window,
             gibbs=gibbs,
             fresh=fresh,
             long_steps=long and len(columns.dense) > 0,
-            reflect=bool(self.reflect),
+            reflect=reflect,
             metric=frozen(factor @ factor.T),
         )
         tracker = SetTracker.of(None, target.n)
-        sampler = ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
-        if self.window is None and not whole_chord:
-            return replace(sampler, rule=rule._replace(window=default_window(sampler)))
-        return sampler
+        return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
 
 
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:
@@ -209,38 +211,27 @@ def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[F
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
 
 
-def default_window(sampler: ZonotopeWalk) -> float:
-    """Choose the window in which a step crosses about TILES_PER_ITEM * r tiles, by short runs.
+def default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
+    """Return the window in which a step crosses about TILES_PER_ITEM * r tiles.
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
-    of its r items had several chances to leave: longer walks cost more and gain nothing. Where
-    chords are shorter than that, whole chords are walked. With reflection there is no end to walk
-    to, and the walk is longer: its tiles are cheap, and all of them count in the averages.
+    of its r items had several chances to leave: longer walks cost more and gain nothing. With
+    reflection the walk is longer: its tiles are cheap, and all of them count in the averages.
 
-    Tiles are counted, not seconds: the same options mean the same draws on every machine.
+    On its way along d = F z, the walk leaves the tile of B at the rate sum_p |T_p d|, T = A_B^{-1}.
+    Over z on the sphere the mean of |T_p F z| is about sqrt(2 / (pi r)) |T_p F|. Over bases of the
+    projection DPP the mean of sum_p |T_p F|^2 is m |W F|^2, where W whitens A and m items may take
+    the place of an item: n - r + 1 if all bases have a volume (Derezinski, Warmuth 2018), fewer in
+    a graph. So the rate is about sqrt(2 m / pi) |W F|. One basis and some of the items tell m.
     """
-    rule = sampler.rule
-    wanted = sampler.width * (TILES_PER_ITEM_TRACKED if rule.reflect else TILES_PER_ITEM)
-    [rng] = spawn(0, purpose="pilot")  # not a stream from which A may have been drawn
-    state, subsets = sampler.start(rng, None), np.empty((1, sampler.width), np.int32)
-
-    def mean_tiles(steps: int, window: float) -> float:
-        before = state["counts"][TILES]
-        trial = replace(sampler, rule=rule._replace(window=window))
-        trial.advance(state, rng, subsets, np.zeros((1, 0)), steps)
-        return float(state["counts"][TILES] - before) / steps
-
-    # Half a unit of whitened length, in units of the directions.
-    reach = sampler.ellipsoid.whitener @ rule.factor
-    window = 0.5 / float(np.sqrt(np.mean(np.einsum("ij,ij->j", reach, reach))))
-    tiles, stalled = 0.0, 0
-    for _ in range(PROBES):
-        before, tiles = tiles, max(tiles, mean_tiles(PROBE_STEPS, window))
-        if tiles >= wanted / 2:
-            break
-        stalled = stalled + 1 if tiles < 1.2 * before else 0
-        if stalled == 2 and not rule.reflect:  # the window has outgrown the chord
-            return np.inf
-        window *= min(max(4.0, wanted / tiles), 16.0)
-    window *= wanted / tiles
-    return window * wanted / mean_tiles(PILOT_STEPS, window)
+    columns, W = frame.columns, frame.ellipsoid.whitener
+    basis = random_basis(columns, np.random.default_rng(SEED))
+    usable = np.flatnonzero(columns.lengths)
+    some = usable[:: -(-usable.size // ITEMS_SEEN)]
+    T = inverse_of(columns, basis)
+    tableau = np.abs(to_dense(T @ matrix_of(columns)[:, some]))
+    entering = tableau > DEPENDENT * np.linalg.norm(T, axis=1, keepdims=True)
+    m = max(1.0, float(entering.mean()) * usable.size)
+    rate = np.sqrt(2 * m / np.pi) * np.linalg.norm(W @ factor)
+    wanted = len(basis) * (TILES_PER_ITEM_TRACKED if reflect else TILES_PER_ITEM)
+    return float(wanted / rate)
