@@ -121,7 +121,7 @@ def nothing(state):
 
 def throw_the_unfinished_draw_away(state):
     forget_the_picks(state)
-    state["left"][0] = len(state["N"])
+    state["pool"][2] = len(state["N"])
 
 
 # Broken twins: each changes one thing.

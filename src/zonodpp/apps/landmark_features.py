@@ -24,7 +24,7 @@ from zonodpp.apps.landmark_search import CHUNK, DistinctRows, variance_of_entrie
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.spectrum import leading_directions
-from zonodpp.streams.passes import TakeMoments, View
+from zonodpp.streams.passes import View, moments_of
 from zonodpp.streams.sources import Batch, RowSource, source_of
 from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments
 
@@ -126,7 +126,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     most = max(1, min(k, *X.shape))
     values = np.zeros(most)
     if isinstance(X, np.ndarray) and d <= _NARROW:
-        moments = TakeMoments(View(), centred=True)(0, Batch(X, weights))
+        moments = moments_of(View(), True, 0, Batch(X, weights))
         values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(moments.scatter))
     if values[most - 1] > _SAFE * values[0]:
         spread = np.sqrt(values[:most])

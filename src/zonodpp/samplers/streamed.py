@@ -72,10 +72,10 @@ class StreamedDraws:
             "counts": np.zeros(len(self.counters), np.int64),
             "items": np.zeros(room, np.int64),
             "rows": np.zeros((room, r)),
-            "pool": np.zeros(2, np.int64),  # the next proposal, and the number of them
+            # The next proposal, the number of proposals, and of items still to be picked.
+            "pool": np.array([0, 0, r]),
             "N": np.eye(r),
             "picks": np.zeros(r, np.int64),
-            "left": np.full(1, r),  # items still to be picked
         }
 
     def advance(
@@ -86,7 +86,7 @@ class StreamedDraws:
         while done < len(subsets):
             if state["pool"][0] == state["pool"][1]:
                 self._fill(state, rng)
-            pool = (state[name] for name in ("items", "rows", "pool", "N", "picks", "left"))
+            pool = (state[name] for name in ("items", "rows", "pool", "N", "picks"))
             done += draw_from_pool(rng, *pool, subsets[done:], state["counts"])
         self.tracker.fill(subsets, tracked)
 
@@ -100,16 +100,16 @@ class StreamedDraws:
         count = min(len(items), len(state["items"]))
         state["items"][:count] = items[:count]
         state["rows"][:count] = rows[:count]
-        state["pool"][:] = 0, count
+        state["pool"][:2] = 0, count
         state["counts"][PASSES] += 1
 
     def check(self, state: State) -> None:
         """Check the pool and the unfinished draw."""
-        first, last = state["pool"]
+        first, last, left = state["pool"]
         if not 0 <= first <= last <= len(state["items"]):
             raise ValueError(f"the pool ends at {last} and its next proposal is {first}")
-        if not 1 <= state["left"][0] <= self.target.r:
-            raise ValueError(f"{state['left'][0]} items are to be picked, of {self.target.r}")
+        if not 1 <= left <= self.target.r:
+            raise ValueError(f"{left} items are to be picked, of {self.target.r}")
 
 
 def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
@@ -129,7 +129,6 @@ def draw_from_pool(
     pool: Integers,
     N: Floats,
     picks: Integers,
-    left: Integers,
     subsets: Subsets,
     counts: Integers,
 ) -> int:
@@ -140,7 +139,7 @@ def draw_from_pool(
     r = N.shape[0]
     c = np.empty(r)
     row = np.empty(r)
-    head, last, m = pool[0], pool[1], left[0]
+    head, last, m = pool
     done = 0
     while done < subsets.shape[0] and head < last:
         length = 0.0
@@ -163,5 +162,5 @@ def draw_from_pool(
             for i in range(r):
                 for j in range(r):
                     N[i, j] = 1.0 if i == j else 0.0
-    pool[0], left[0] = head, m
+    pool[0], pool[2] = head, m
     return done

@@ -1,6 +1,7 @@
 """What one pass over batches of rows computes: moments, triangles, and proposals.
 
-Each is a function of one batch and a function that merges two results.
+Each is a function of one batch, whose first arguments `functools.partial` sets for a pass, and a
+function that merges two results.
 """
 
 from __future__ import annotations
@@ -125,35 +126,29 @@ class RowMoments(NamedTuple):
         return int(self.check[:, 0].sum())
 
 
-@dataclass(frozen=True)
-class TakeMoments:
-    """The first pass. Without ``centred`` the scatter is about zero."""
+def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMoments:
+    """Return the moments of one batch, by way of those about the mean of its first block.
 
-    view: View
-    centred: bool
-
-    def __call__(self, number: int, batch: Batch) -> RowMoments:
-        """Return the moments of one batch, by way of those about the mean of its first block."""
-        blocks = self.view.blocks(number, batch)
-        first = next(blocks)
-        d = first.rows.shape[1]
-        shift = first.rows.sum(axis=0) / max(1, len(first.rows)) if self.centred else np.zeros(d)
-        count, weight, stored = 0, 0.0, 0.0
-        sums, scatter = np.zeros(d), np.zeros((d, d))
-        for block in chain([first], blocks):
-            count += len(block.rows)
-            stored += block.total
-            weight += len(block.rows) if block.weights is None else float(block.weights.sum())
-            if self.centred:
-                block = block._replace(rows=block.rows - shift)
-                each = np.ones(len(block.rows)) if block.weights is None else block.weights
-                sums += each @ block.rows
-            rows = block.scaled()
-            scatter += rows.T @ rows
-        apart = sums / (weight or 1.0)
-        check = np.array([[count, stored]])
-        scatter -= weight * np.outer(apart, apart)
-        return RowMoments(check, number, weight, shift + apart, scatter)
+    Unless they are ``centred``, the scatter is about zero.
+    """
+    blocks = view.blocks(number, batch)
+    first = next(blocks)
+    d = first.rows.shape[1]
+    shift = first.rows.sum(axis=0) / max(1, len(first.rows)) if centred else np.zeros(d)
+    check, weight = np.zeros((1, 2)), 0.0
+    sums, scatter = np.zeros(d), np.zeros((d, d))
+    for block in chain([first], blocks):
+        count = len(block.rows)
+        check += count, block.total
+        weight += count if block.weights is None else float(block.weights.sum())
+        if centred:
+            block = block._replace(rows=block.rows - shift)
+            sums += (np.ones(count) if block.weights is None else block.weights) @ block.rows
+        rows = block.scaled()
+        scatter += rows.T @ rows
+    apart = sums / (weight or 1.0)
+    scatter -= weight * np.outer(apart, apart)
+    return RowMoments(check, number, weight, shift + apart, scatter)
 
 
 def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
@@ -171,15 +166,9 @@ def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
     return RowMoments(check, a.first, weight, a.mean + share * apart, scatter)
 
 
-@dataclass(frozen=True)
-class TakeTriangle:
-    """R of the QR factorisation of all rows, where their scatter would lose too many digits."""
-
-    view: View
-
-    def __call__(self, number: int, batch: Batch) -> Floats:
-        """Return the triangle of one batch."""
-        return triangle(block.scaled() for block in self.view.blocks(number, batch))
+def triangle_of(view: View, number: int, batch: Batch) -> Floats:
+    """Return R of the QR factorisation, for rows whose scatter would lose too many digits."""
+    return triangle(block.scaled() for block in view.blocks(number, batch))
 
 
 def merge_triangles(a: Floats, b: Floats) -> Floats:
@@ -195,38 +184,28 @@ class Proposals(NamedTuple):
     rows: Floats  # (m, r)
 
 
-@dataclass(frozen=True)
-class Propose:
-    """The second pass: from each batch a Poisson number of rows, in proportion to leverage.
+def propose_rows(
+    view: View, W: Floats, mean: float, seed: int, number: int, batch: Batch
+) -> list[Proposals]:
+    """Draw a Poisson number of rows from one batch, in proportion to leverage.
 
-    The numbers of different batches are independent, so all rows together, in random order, are
-    independent draws from the leverage scores, ``mean`` of them on average.
+    Rows times W' have orthonormal columns. The numbers of different batches are independent, so all
+    rows together, in random order, are independent draws from the leverage scores, ``mean`` of them
+    on average. The result is a list, so that those of several batches can be added.
     """
-
-    view: View
-    W: Floats  # (r, r) whitening: rows W' have orthonormal columns
-    mean: float
-    seed: int
-
-    def __call__(self, number: int, batch: Batch) -> list[Proposals]:
-        """Return the proposals from one batch, as a list: those of several are added."""
-        r = len(self.W)
-        W = np.ascontiguousarray(self.W.T)
-        leverages = np.zeros(len(batch.rows))
-        stored, stop = 0.0, 0
-        for block in self.view.blocks(number, batch):
-            white = block.scaled() @ W
-            start, stop = stop, stop + len(white)
-            np.einsum("ij,ij->i", white, white, out=leverages[start:stop])
-            stored += block.total
-        bounds = np.cumsum(leverages)
-        leverage = float(bounds[-1]) if stop else 0.0
-        rng = np.random.default_rng([self.seed, number])
-        count = int(rng.poisson(self.mean * leverage / r))
-        places = rng.random(count) * leverage
-        items = np.searchsorted(bounds, places, side="right")  # passes over leverages of zero
-        items = np.minimum(items, np.searchsorted(bounds, leverage))
-        weights = None if batch.weights is None else np.asarray(batch.weights)[items]
-        picked = self.view.blocks(number, Batch(batch.rows[items], weights))
-        whitened = np.concatenate([block.scaled() @ W for block in picked])
-        return [Proposals((stop, stored), items, whitened)]
+    leverages, stored = [], 0.0
+    for block in view.blocks(number, batch):
+        white = block.scaled() @ W.T
+        leverages.append(np.einsum("ij,ij->i", white, white))
+        stored += block.total
+    bounds = np.cumsum(np.concatenate(leverages))
+    leverage = float(bounds[-1]) if bounds.size else 0.0
+    rng = np.random.default_rng([seed, number])
+    count = int(rng.poisson(mean * leverage / len(W)))
+    places = rng.random(count) * leverage
+    items = np.searchsorted(bounds, places, side="right")  # passes over leverages of zero
+    items = np.minimum(items, np.searchsorted(bounds, leverage))
+    weights = None if batch.weights is None else np.asarray(batch.weights)[items]
+    picked = view.blocks(number, Batch(batch.rows[items], weights))
+    whitened = np.concatenate([block.scaled() @ W.T for block in picked])
+    return [Proposals((bounds.size, stored), items, whitened)]

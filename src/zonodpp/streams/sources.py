@@ -57,29 +57,17 @@ class RowSource:
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
-        merged: list[tuple[int, Result]] = []  # results of 2**level batches each
         show = importlib.import_module("tqdm.auto").tqdm  # takes long to import, so it waits
-        with show(desc=title, unit=" rows", unit_scale=True, disable=not is_watched()) as bar:
-            for number, batch in self.batches():
-                if number == 0 and self.readers:
-                    bar.total = len(self.readers) * len(batch.rows)  # about: the last may be small
-                level, result = 0, _on_one_thread(task, number, batch)
-                while merged and merged[-1][0] == level:
-                    result = merge(merged.pop()[1], result)
-                    level += 1
-                merged.append((level, result))
-                bar.update(len(batch.rows))
-        latest = [result for _, result in merged[::-1]]
-        return reduce(lambda late, early: merge(early, late), latest) if latest else None
+        total, off = len(self.readers) or None, not is_watched()
+        batches = show(self.batches(), title, total, unit=" batches", disable=off)
+        return _merged((_on_one_thread(task, *batch) for batch in batches), merge)
 
     def take(self, items: Integers, starts: Integers | None = None) -> Batch:
         """Return single rows by number.
 
         Batch k begins with row ``starts[k]``; unless that is known, all batches are read.
         """
-        wanted = starts
-        if starts is not None:
-            wanted = np.unique(np.searchsorted(starts, items, side="right") - 1)
+        wanted = None if starts is None else np.unique(np.searchsorted(starts, items, "right") - 1)
         places, rows, weights = [], [], []  # of the items of each batch
         stop = 0
         for number, batch in self.batches(wanted):
@@ -92,6 +80,19 @@ class RowSource:
                 weights.append(batch.weights[items[here] - start])
         back = np.argsort(np.concatenate(places))
         return Batch(np.concatenate(rows)[back], np.concatenate(weights)[back] if weights else None)
+
+
+def _merged(results: Iterable[Result], merge: Merge[Result]) -> Result | None:
+    """Merge neighbours, pair by pair, as soon as both are there; None if there are no results."""
+    merged: list[tuple[int, Result]] = []  # results of 2**level batches each
+    for result in results:
+        level = 0
+        while merged and merged[-1][0] == level:
+            result = merge(merged.pop()[1], result)
+            level += 1
+        merged.append((level, result))
+    latest = [result for _, result in merged[::-1]]
+    return reduce(lambda late, early: merge(early, late), latest) if latest else None
 
 
 def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
@@ -128,17 +129,13 @@ class DaskRows(RowSource):
     tasks: tuple[Any, ...]  # delayed Batch, which the readers compute
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
-        """Merge the results of neighbours on the workers, level by level."""
-        do, pair = _delayed(_on_one_thread), _delayed(merge)
-        level = [do(task, number, batch) for number, batch in enumerate(self.tasks)]
-        while len(level) > 1:
-            pairs = zip(level[::2], level[1::2], strict=False)
-            last = level[-1:] if len(level) % 2 else []
-            level = [pair(a, b) for a, b in pairs] + last
+        """Merge the results of neighbours on the workers."""
+        do = _delayed(_on_one_thread)
+        results = (do(task, number, batch) for number, batch in enumerate(self.tasks))
+        found = _merged(results, _delayed(merge))
         bar = optional("dask.diagnostics", "dask", "a pass over Dask collections").ProgressBar
         with bar(out=sys.stderr) if is_watched() else contextlib.nullcontext():
-            found: Result | None = level[0].compute() if level else None
-        return found
+            return None if found is None else found.compute()
 
 
 def _delayed(function: Callable[..., object]) -> Any:
@@ -191,7 +188,7 @@ def _of_table(table: Any, columns: tuple[str, ...], weights: str | None) -> Batc
 
 def _row_group(fragment: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
     """Read a row group of a Parquet file."""
-    names = [*columns, *([] if weights is None else [weights])]
+    names = [name for name in (*columns, weights) if name is not None]
     return _of_table(fragment.to_table(columns=names), columns, weights)
 
 
@@ -249,31 +246,30 @@ def source_of(
     """Return the source of rows that X is, and that of their ids; None if X is held in memory."""
     if isinstance(X, RowSource):
         return X, None
-    dask = hasattr(X, "__dask_graph__")
-    if dask and hasattr(X, "columns"):
-        found = _chosen(list(X.columns), columns, weights, ids)
-        return frame_rows(X, found, weights), None if ids is None else frame_rows(X, (ids,), None)
+    dask, mapped = hasattr(X, "__dask_graph__"), isinstance(X, np.memmap)
     if isinstance(X, str | os.PathLike):
         data = optional("pyarrow.dataset", "parquet", "reading Parquet").dataset(X)
         found = _chosen(data.schema.names, columns, weights, ids)
         labels = None if ids is None else parquet_rows(data, (ids,), None)
         return parquet_rows(data, found, weights), labels
+    if dask and hasattr(X, "columns"):
+        found = _chosen(list(X.columns), columns, weights, ids)
+        return frame_rows(X, found, weights), None if ids is None else frame_rows(X, (ids,), None)
     if is_dataframe(X):
         return None
-    mapped = isinstance(X, np.memmap)
+    kinds = {"a memory map": mapped, "a Dask array": dask, "a function": callable(X)}
+    kind = next((kind for kind, true in kinds.items() if true), "an array")
     if columns is not None or ids is not None:
-        kinds = {"a memory map": mapped, "a Dask array": dask, "a function": callable(X)}
-        kind = next((kind for kind, true in kinds.items() if true), "an array")
         raise TypeError(
             f"columns= and ids= name columns of a table; {kind} has no names. Pass a DataFrame, or "
             "the columns alone, and name the items of the target by with_labels"
         )
-    if not (mapped or dask or callable(X)):
-        return None
     if dask:
         return dask_rows(X, weights), None
     if mapped:
         return array_rows(X, weights), None
+    if not callable(X):
+        return None
     if weights is not None:
         raise TypeError(
             "weights of a function's rows come with them: let it yield (rows, weights) pairs"

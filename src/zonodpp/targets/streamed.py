@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NoReturn
 
 import numpy as np
@@ -14,7 +14,7 @@ from zonodpp.linalg.dense import log_dets
 from zonodpp.linalg.gram import DenseGram, RankError, from_gram, from_triangle, numerical_rank
 from zonodpp.linalg.spectrum import need_directions
 from zonodpp.streams import passes
-from zonodpp.streams.passes import Propose, RowMoments, View
+from zonodpp.streams.passes import RowMoments, View
 from zonodpp.streams.sources import RowSource
 from zonodpp.targets.projection import ProjectionDPP
 
@@ -99,7 +99,7 @@ class StreamedDPP(ProjectionDPP):
             Independent draws in random order, and their rows after whitening. Their number m is
             Poisson distributed and says nothing about them.
         """
-        task = Propose(self._view, self._gram.W, mean, seed)
+        task = partial(passes.propose_rows, self._view, self._gram.W, mean, seed)
         found = self.source.fold(task, operator.add, "drawing rows") or []
         _need_same(self._check, np.array([part.check for part in found]))
         numbers = (start + part.items for start, part in zip(self._starts, found, strict=True))
@@ -187,7 +187,8 @@ class StreamedDPP(ProjectionDPP):
 
 def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
     """Pass over the rows for their moments."""
-    moments = source.fold(passes.TakeMoments(view, centred), passes.merge_moments, "reading rows")
+    task = partial(passes.moments_of, view, centred)
+    moments = source.fold(task, passes.merge_moments, "reading rows")
     if moments is None or not moments.rows:
         raise ValueError("the source has no rows")
     return moments
@@ -195,7 +196,7 @@ def take_moments(source: RowSource, view: View, *, centred: bool) -> RowMoments:
 
 def take_triangle(source: RowSource, view: View) -> Floats:
     """Pass over the rows for R of their QR factorisation."""
-    task, work = passes.TakeTriangle(view), "reading rows for more digits"
+    task, work = partial(passes.triangle_of, view), "reading rows for more digits"
     found = source.fold(task, passes.merge_triangles, work)
     assert found is not None
     return found
