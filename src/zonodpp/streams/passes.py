@@ -193,9 +193,10 @@ def propose_rows(
     rows together, in random order, are independent draws from the leverage scores, ``mean`` of them
     on average. The result is a list, so that those of several batches can be added.
     """
+    right = np.ascontiguousarray(W.T)  # products with W.T itself took twice the time for r = 4
     leverages, stored = [], 0.0
     for block in view.blocks(number, batch):
-        white = block.scaled() @ W.T
+        white = block.scaled() @ right
         leverages.append(np.einsum("ij,ij->i", white, white))
         stored += block.total
     bounds = np.cumsum(np.concatenate(leverages))
@@ -207,5 +208,5 @@ def propose_rows(
     items = np.minimum(items, np.searchsorted(bounds, leverage))
     weights = None if batch.weights is None else np.asarray(batch.weights)[items]
     picked = view.blocks(number, Batch(batch.rows[items], weights))
-    whitened = np.concatenate([block.scaled() @ W.T for block in picked])
+    whitened = np.concatenate([block.scaled() @ right for block in picked])
     return [Proposals((bounds.size, stored), items, whitened)]
