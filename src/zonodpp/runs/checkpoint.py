@@ -24,15 +24,10 @@ from zonodpp.targets.target import Arrays, Header, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them
-# Generators that a file may name, each with the largest index that its state may hold, if any:
-# NumPy takes the state as it is and reads its memory there.
-GENERATORS: dict[str, tuple[str, int] | None] = {
-    "PCG64": None,
-    "PCG64DXSM": None,
-    "SFC64": None,
-    "MT19937": ("pos", 624),
-    "Philox": ("buffer_pos", 4),
-}
+GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # those that a file may name
+# Indices in their states, each with its largest value: NumPy takes a state as it is and reads its
+# memory there.
+INDICES = {"pos": 624, "buffer_pos": 4}
 
 
 class Checkpoint:
@@ -61,10 +56,7 @@ class Checkpoint:
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode())
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-        seed = None
-        if generators is not None:
-            states = [_as_json(generator.bit_generator.state) for generator in generators]
-            seed = hashlib.sha256(json.dumps(states).encode()).hexdigest()
+        seed = None if generators is None else [rng.bit_generator.state for rng in generators]
         identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
@@ -162,45 +154,46 @@ def _numbers_of(index: int, chain: Chain) -> Arrays:
 
 
 def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None:
-    """Set the chains and their draws from a file, if it holds what can have been written."""
-    for k, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
-        _restore_chain(chain, generator, arrays, k, run.thin)
-        run.sampler.check(chain.state)
-    subsets, tracked = arrays.pop("subsets"), arrays.pop("tracked")
-    longest = max(chain.drawn for chain in run.chains)
-    for array, own in ((subsets, run.subsets), (tracked, run.tracked)):
-        shape = (len(run.chains), longest, own.shape[2])
-        if array.shape != shape or array.dtype != own.dtype:
-            raise ValueError(f"draws of shape {array.shape} are not those of this run")
+    """Set the chains, which have just been started, and their draws from a file.
+
+    Raises
+    ------
+    ValueError
+        If this run cannot have written what the file holds.
+    """
+    longest = arrays["subsets"].shape[1]
+    expected = {
+        name: f"{own.dtype} {(len(own), longest, own.shape[2])}"
+        for name, own in (("subsets", run.subsets), ("tracked", run.tracked))
+    }
     for k, chain in enumerate(run.chains):
-        check_subsets(run.apart(subsets[k : k + 1, : chain.drawn]), n)
-        run.store(k, chain, subsets[k, : chain.drawn], tracked[k, : chain.drawn])
-    if arrays:
-        raise ValueError(f"it holds more than a checkpoint: {min(arrays)[:40]!r}")
-
-
-def _restore_chain(chain: Chain, rng: Header, arrays: Arrays, index: int, thin: int) -> None:
-    """Set a chain, which has just been started, from a file."""
-    fresh = _numbers_of(index, chain)
-    found = {name: arrays.pop(name) for name in fresh}
-    for name, array in found.items():
-        expected = fresh[name]
-        if array.dtype != expected.dtype or array.shape != expected.shape:
-            raise ValueError(
-                f"{name!r} is {array.dtype} {array.shape}, expected {expected.dtype} "
-                f"{expected.shape}"
-            )
+        expected |= _kinds_of(_numbers_of(k, chain))
+    found = _kinds_of(arrays)
+    if found != expected:
+        name = min(found.items() ^ expected.items())[0]
+        kinds = f"is {found.get(name)}, expected {expected.get(name)}"
+        raise ValueError(f"{name[:40]!r} {kinds}")
+    for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise ValueError(f"{name!r} has NaN or infinity")
-    chain.state = {name: found[f"chain{index}/{name}"] for name in chain.state}
-    steps, chain.sums, seconds = (found[f"run{index}/{x}"] for x in ("steps", "sums", "seconds"))
-    drawn, taken = steps.tolist()
-    counted = min(drawn, seconds[0], chain.state["counts"].min(initial=0))
-    if counted < 0 or not chain.taken <= taken < thin:
-        raise ValueError(f"chain {index} has {drawn} draws, {taken} steps, or negative counts")
-    chain.drawn, chain.taken = drawn, taken
-    chain.seconds = float(seconds[0])
-    chain.rng = _generator_in(rng)
+    for k, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
+        chain.state = {name: arrays[f"chain{k}/{name}"] for name in chain.state}
+        run.sampler.check(chain.state)
+        drawn, taken = arrays[f"run{k}/steps"].tolist()
+        seconds = float(arrays[f"run{k}/seconds"][0])
+        counted = min(drawn, seconds, chain.state["counts"].min(initial=0))
+        if counted < 0 or drawn > longest or not chain.taken <= taken < run.thin:
+            raise ValueError(f"chain {k} has {drawn} draws, {taken} steps, or negative counts")
+        chain.drawn, chain.taken, chain.seconds = drawn, taken, seconds
+        chain.sums, chain.rng = arrays[f"run{k}/sums"], _generator_in(generator)
+        subsets, tracked = arrays["subsets"][k, :drawn], arrays["tracked"][k, :drawn]
+        check_subsets(run.apart(subsets[None]), n)
+        run.store(k, chain, subsets, tracked)
+
+
+def _kinds_of(arrays: Arrays) -> dict[str, str]:
+    """Return types and shapes of arrays, in words."""
+    return {name: f"{array.dtype} {array.shape}" for name, array in arrays.items()}
 
 
 def _generator_in(state: Header) -> np.random.Generator:
@@ -212,10 +205,10 @@ def _generator_in(state: Header) -> np.random.Generator:
     bits.state = state
     if _as_json(bits.state) != state:
         raise ValueError(f"the state of generator {name} is none")
-    if (index := GENERATORS[name]) is not None:
-        place = {**state, **state["state"]}[index[0]]
-        if type(place) is not int or not 0 <= place <= index[1]:
-            raise ValueError(f"{index[0]} of generator {name} is {str(place)[:40]}")
+    for index, most in INDICES.items():
+        place = {**state, **state["state"]}.get(index, 0)
+        if type(place) is not int or not 0 <= place <= most:
+            raise ValueError(f"{index} of generator {name} is {str(place)[:40]}")
     return np.random.Generator(bits)
 
 

@@ -47,57 +47,54 @@ def step(
 @inline_source
 def grow_by_wilson(
     rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
-) -> bool:
-    """Walk from each node in turn to the tree; False if this tree has taken ``limit`` steps."""
+) -> None:
+    """Walk from each node in turn to the tree, until all are in it or it has ``limit`` steps."""
     indptr, neighbour = walk.blocks.indptr, walk.blocks.neighbour
     start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
     while start < tree.shape[0]:
-        while tree[node] < 0:
-            if steps == limit:
-                under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
-                return False
+        while tree[node] < 0 and steps < limit:
             cell = step(rng, indptr, walk.share, walk.other, node)
             tree[node] = ~cell  # the last exit from a node survives: loops are erased
             node = neighbour[cell]
             steps += 1
+        if tree[node] < 0:
+            break
         node = start
         while tree[node] < 0:
             tree[node] = ~tree[node]
             node = neighbour[tree[node]]
         start += 1
         node = start
-    under_way[STEPS] = steps
-    return True
+    under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
 
 
 @inline_source
 def grow_by_aldous_broder(
     rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
-) -> bool:
-    """Walk in each block until all nodes are seen; False if this tree has taken ``limit`` steps."""
+) -> None:
+    """Walk in each block until all nodes are seen, or the tree has ``limit`` steps."""
     starts, indptr, neighbour = walk.blocks.starts, walk.blocks.indptr, walk.blocks.neighbour
-    node, steps = under_way[NODE], under_way[STEPS]
+    start, node, steps = under_way[START], under_way[NODE], under_way[STEPS]
     for block in range(starts.shape[0] - 1):
         first, last = starts[block], starts[block + 1]
-        if last <= under_way[START]:
+        if last <= start:
             continue  # finished in an earlier call
         missing = 0
         for v in range(first, last):
             missing += int(tree[v] < 0)
         if missing == last - first - 1:
             node = walk.roots[block]
-        while missing > 0:
-            if steps == limit:
-                under_way[START], under_way[NODE], under_way[STEPS] = first, node, steps
-                return False
+        while missing > 0 and steps < limit:
             cell = step(rng, indptr, walk.share, walk.other, node)
             node = neighbour[cell]
             if tree[node] < 0:
                 tree[node] = cell
                 missing -= 1
             steps += 1
-    under_way[STEPS] = steps
-    return True
+        start = first if missing else last
+        if missing:
+            break
+    under_way[START], under_way[NODE], under_way[STEPS] = start, node, steps
 
 
 @no_refcount
@@ -122,10 +119,10 @@ def draw_trees(
                 tree[root] = edge.shape[0]
         limit += under_way[STEPS]  # as a number of steps of the present tree
         if wilson:
-            finished = grow_by_wilson(rng, walk, tree, under_way, limit)
+            grow_by_wilson(rng, walk, tree, under_way, limit)
         else:
-            finished = grow_by_aldous_broder(rng, walk, tree, under_way, limit)
-        if not finished:
+            grow_by_aldous_broder(rng, walk, tree, under_way, limit)
+        if under_way[START] < nodes:
             return k
         size = 0
         for cell in tree:
@@ -135,5 +132,5 @@ def draw_trees(
         counts[0] += 1
         counts[1] += under_way[STEPS]
         limit -= under_way[STEPS]
-        under_way[START], under_way[NODE], under_way[STEPS] = nodes, 0, 0
+        under_way[NODE], under_way[STEPS] = 0, 0
     return len(subsets)
