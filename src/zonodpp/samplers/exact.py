@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._generators import address_of, generator_at
-from zonodpp._jit import VECTOR, inline_source, no_refcount
+from zonodpp._jit import VECTOR, address_of, generator_at, inline_source, no_refcount
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.arguments import as_count, one_of

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._generators import generator_at
-from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row

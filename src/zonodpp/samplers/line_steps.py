@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from zonodpp._generators import generator_at
-from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
 from zonodpp._types import Floats
 from zonodpp.basis.columns import multiply
 from zonodpp.samplers import lines

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import forceinline, inline_source
+from zonodpp._jit import floats_at, forceinline, inline_source
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp._views import floats_at
 from zonodpp.basis.columns import UnitColumns, multiply, tableau_entry
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
