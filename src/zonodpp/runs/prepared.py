@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def prepare(target: Target, method: str | Method = "auto", **options: object) ->
     return PreparedSampler(chosen.name, chosen.prepare(target))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class PreparedSampler:
     """Draws from a target, one at a time; made by `prepare`.
 
@@ -94,10 +94,7 @@ class PreparedSampler:
     """
 
     method: str
-    _sampler: Sampler
-
-    def __repr__(self) -> str:
-        return f"PreparedSampler(method={self.method!r})"
+    _sampler: Sampler = field(repr=False)
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)

@@ -49,16 +49,13 @@ class Progress:
         """Sum up all chains; ``before`` is what `work_done` returned when this call began."""
         position, steps = work_done(run)
         made, taken = position - before[0], steps - before[1]  # in the time elapsed
-        total = None if run.draws is None else run.draws * len(run.chains)
+        total = None if run.draws is None else run.draws * len(run.chains) * run.abreast
         remaining = float("inf") if seconds is None else seconds - elapsed
         if total is not None and made:
             remaining = min(remaining, elapsed * ((total * run.thin - position) / made))
-        acceptance = None
-        if "accepted" in run.sampler.counters and steps:
-            place = run.sampler.counters.index("accepted")
-            acceptance = int(run.counts[:, place].sum()) / steps
+        counted = dict(zip(run.sampler.counters, run.counts.sum(axis=0).tolist(), strict=True))
+        acceptance = counted["accepted"] / steps if steps and "accepted" in counted else None
         drawn = sum(chain.drawn for chain in run.chains) * run.abreast
-        total = None if total is None else total * run.abreast
         return cls(drawn, total, elapsed, max(0.0, remaining), taken / elapsed, acceptance)
 
     @property
@@ -83,7 +80,7 @@ def work_done(run: Run) -> tuple[int, int]:
 
     Both include what a checkpoint holds.
     """
-    position = sum(chain.position(run.thin) for chain in run.chains)
+    position = sum(chain.position(run.thin) for chain in run.chains) * run.abreast
     return position, int(run.counts[:, 0].sum())
 
 
