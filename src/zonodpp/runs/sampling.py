@@ -218,9 +218,7 @@ def _run(
                 file.write(run)
 
         try:
-            run_chains(
-                run, seconds=seconds, executor=executor, workers=workers, after_slice=after_slice
-            )
+            run_chains(run, seconds, executor, workers, after_slice)
         except Interrupted as error:
             early = error
     if file is not None:

@@ -160,7 +160,6 @@ class _Tasks:
 
 def run_chains(
     run: Run,
-    *,
     seconds: float | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
