@@ -334,6 +334,8 @@ def test_parquet_folders_are_streamed(tmp_path, table):
     assert chosen.r == 2
     with pytest.raises(ValueError, match=r"no column 'y'; there are x0, x1"):
         ProjectionDPP.from_features(tmp_path, columns=["y"])
+    with pytest.raises(TypeError, match="pass the name of that column, not ndarray; x0, x1"):
+        ProjectionDPP.from_features(tmp_path, weights=weights)
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's own code, by pandas

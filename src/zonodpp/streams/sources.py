@@ -217,9 +217,14 @@ def dask_rows(X: Any, weights: Any) -> RowSource:
 
 
 def _chosen(
-    names: list[str], columns: list[str] | None, weights: str | None, ids: str | None
+    names: list[str], columns: list[str] | None, weights: object, ids: str | None
 ) -> tuple[str, ...]:
     """Return the columns of features: those asked for, or all but the weights and the ids."""
+    if not (weights is None or isinstance(weights, str)):
+        raise TypeError(
+            "weights of a table that is read in passes stand in one of its columns: pass the name "
+            f"of that column, not {type(weights).__name__}; {', '.join(map(str, names))} are there"
+        )
     others = [name for name in (weights, ids) if name is not None]
     found = [name for name in names if name not in others] if columns is None else list(columns)
     for name in [*found, *others]:
