@@ -173,7 +173,7 @@ def cluster(quick: bool) -> Row:
             n_workers=WORKERS,
             threads_per_worker=1,
             memory_limit=WORKER_MEMORY,
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as processes,
         distributed.Client(processes),
     ):

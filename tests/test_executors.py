@@ -179,7 +179,7 @@ def test_a_dask_cluster_of_processes_one_of_which_is_killed(target, alone, tmp_p
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # Dask itself gives up
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -448,7 +448,7 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path):
     blocks = [da.from_delayed(delayed(block_of)(k, tmp_path), (500, 6), float) for k in range(8)]
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):
