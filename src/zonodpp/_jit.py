@@ -23,7 +23,7 @@ from numba.core.compiler import Compiler
 from numba.np.arrayobj import make_array, populate_array
 
 from zonodpp._stderr import is_watched
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Rng
 
 VECTOR = 4  # numbers in a vector register: loops of so many, or a multiple, waste nothing
 PAUSE = 2.0  # seconds without compilation after which the next one is announced again
@@ -191,7 +191,7 @@ def _is_ours(event: Any) -> bool:
 event.register("numba:compile", _Notice())
 
 
-def address_of(rng: np.random.Generator) -> int:
+def address_of(rng: Rng) -> int:
     """Return where a generator is, for kernels; it must exist until they have returned.
 
     Numba takes more than ten microseconds to accept a generator as an argument: longer than many
@@ -219,7 +219,7 @@ def _generator_at(context: Any, address: types.Type) -> tuple[types.Type, Callab
     return generator_type(types.int64), build
 
 
-generator_at: Callable[..., np.random.Generator] = (
+generator_at: Callable[..., Rng] = (
     (lambda rng: rng) if numba.config.DISABLE_JIT else numba.extending.intrinsic(_generator_at)
 )
 

@@ -23,12 +23,8 @@ MatrixLike: TypeAlias = "ArrayLike | sparray"
 Labels: TypeAlias = Sequence[Any]
 # Items by number or label, and one or many sets of them.
 ItemsLike: TypeAlias = "ArrayLike | Iterable[Hashable]"
+Rng: TypeAlias = np.random.Generator
 # Whatever `np.random.default_rng` takes.
 SeedLike: TypeAlias = (
-    int
-    | Sequence[int]
-    | np.random.SeedSequence
-    | np.random.BitGenerator
-    | np.random.Generator
-    | None
+    int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | Rng | None
 )

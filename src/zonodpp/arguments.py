@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
+from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, Rng, SeedLike
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:
@@ -185,7 +185,7 @@ def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
     return number
 
 
-def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[np.random.Generator]:
+def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[Rng]:
     """Return generators of our own, independent of the stream that ``rng`` itself yields.
 
     A user who made data with ``default_rng(0)`` and passes ``rng=0`` must not get the numbers of

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
-from zonodpp._types import Floats, Matrix, MatrixLike
+from zonodpp._types import Floats, Matrix, MatrixLike, Rng
 from zonodpp.apps.landmark_search import CHUNK, DistinctRows, variance_of_entries
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
@@ -72,7 +72,7 @@ def features_for_draws(
     m: int,
     transformer: str | BaseEstimator | None,
     kernel: KernelFunction,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> tuple[Features, BaseEstimator | None]:
     """Give each distinct row m features; return them, and the transformer that was fitted."""
     X, rows, merged = given
@@ -139,7 +139,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
 
 
 def kernel_features(
-    X: Matrix, weights: Floats, m: int, kernel: KernelFunction, rng: np.random.Generator
+    X: Matrix, weights: Floats, m: int, kernel: KernelFunction, rng: Rng
 ) -> Features:
     """Return the m leading eigenfunctions of a kernel.
 

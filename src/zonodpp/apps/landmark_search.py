@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from zonodpp._jit import jit
 from zonodpp._threads import one_thread
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Floats, Integers, Matrix, Rng
 from zonodpp.features.kernels import kernel_columns
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import row_chunks
@@ -119,7 +119,7 @@ def variance_of_entries(X: Matrix, weights: Floats) -> float:
 
 
 def search_rows(
-    given: DistinctRows, m: int, kernel: KernelFunction, rng: np.random.Generator
+    given: DistinctRows, m: int, kernel: KernelFunction, rng: Rng
 ) -> tuple[Integers, float]:
     """Return m of the rows that leave a small trace of the kernel, and that trace.
 
@@ -144,7 +144,7 @@ def search_rows(
     return rows[found.items], found.trace()
 
 
-def _leading_features(K: Floats, p: int, rng: np.random.Generator) -> Floats:
+def _leading_features(K: Floats, p: int, rng: Rng) -> Floats:
     """Return Phi with p columns and Phi Phi' close to the best approximation of K.
 
     One step of subspace iteration from random columns of K, then a Nystroem approximation.
@@ -158,7 +158,7 @@ def _leading_features(K: Floats, p: int, rng: np.random.Generator) -> Floats:
 
 
 def random_pivots(
-    given: DistinctRows, m: int, kernel: KernelFunction, rng: np.random.Generator
+    given: DistinctRows, m: int, kernel: KernelFunction, rng: Rng
 ) -> tuple[Integers, float]:
     """Return pivots of randomly pivoted Cholesky, and the trace that they leave of the kernel."""
     X, rows, weights = given

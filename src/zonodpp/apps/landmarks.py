@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from zonodpp._types import Floats, Integers, Matrix, MatrixLike
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
 from zonodpp.apps.landmark_features import (
     features_for_draws,
     outlyingness,
@@ -231,9 +231,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         return method
 
-    def _draw(
-        self, target: ProjectionDPP, n_draws: int, method: str, rng: np.random.Generator
-    ) -> Integers:
+    def _draw(self, target: ProjectionDPP, n_draws: int, method: str, rng: Rng) -> Integers:
         """Return the most likely of some draws, and store its log probability."""
         chosen = sample(target, n_draws, method=method, rng=rng, progress=False).best()
         self.log_prob_ = float(target.log_prob(chosen))

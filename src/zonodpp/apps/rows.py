@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Integers, SeedLike
+from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps.landmark_search import merge
 from zonodpp.arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
 from zonodpp.features import rp_cholesky, standardize
@@ -154,9 +154,7 @@ def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -
     return np.sort(chosen)
 
 
-def _draw(
-    points: Floats, weights: Floats, k: int, answer: str, rng: np.random.Generator
-) -> Integers:
+def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Integers:
     """Draw k of the distinct points from the projection DPP of the leading directions."""
     spread = np.sqrt(points.var(axis=0).sum())
     features = rp_cholesky(

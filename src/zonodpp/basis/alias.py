@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import forceinline, no_refcount
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.linalg.dense import frozen
 
 
 @forceinline
-def draw_alias(rng: np.random.Generator, table: Floats) -> int:
+def draw_alias(rng: Rng, table: Floats) -> int:
     """Draw an item by one uniform number: its cell, and the place in the cell."""
     n: int = table.shape[0]
     spot = rng.random() * n

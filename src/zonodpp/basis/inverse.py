@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._jit import forceinline
-from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp._types import Floats, Integers, ItemsLike, Rng
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix
 
@@ -53,7 +53,7 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
         count *= 4
 
 
-def random_basis(columns: UnitColumns, rng: np.random.Generator) -> Integers:
+def random_basis(columns: UnitColumns, rng: Rng) -> Integers:
     """Return independent items among the first of a random order.
 
     The order is that of draws without replacement, in proportion to squared lengths.

@@ -13,7 +13,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Subsets
+from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.cuda.devices import need_device, to_device
 from zonodpp.cuda.engines import Engine, engine_of
 from zonodpp.samplers import Method, Sets, State, need_between
@@ -80,7 +80,7 @@ class DeviceChains:
         """The items of a draw of all chains."""
         return self.chains * self.engine.width
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Draw a key for each chain, and start all."""
         keys = rng.integers(2**64, size=self.chains, dtype=np.uint64)
         self._resident.clear()
@@ -91,9 +91,7 @@ class DeviceChains:
             "counts": np.zeros((self.chains, len(self.counters)), np.int64),
         }
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Advance all chains; row k of subsets holds draw k of each of them."""
         held, sets, draws = self._resident, self.engine.tracker, len(subsets)
         if not held:

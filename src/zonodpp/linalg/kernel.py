@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from zonodpp._types import Floats, Integers, Labels, MatrixLike
+from zonodpp._types import Floats, Integers, Labels, MatrixLike, Rng
 from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe
 from zonodpp.linalg.dense import largest_entries, to_dense
 
@@ -111,7 +111,7 @@ class KernelColumns(NamedTuple):
 
 
 def partial_factor(
-    kernel: KernelColumns, rank: int | None, tol: float, rng: np.random.Generator | None = None
+    kernel: KernelColumns, rank: int | None, tol: float, rng: Rng | None = None
 ) -> tuple[Floats, Integers]:
     """Return G of at most ``rank`` columns with G G' close to the kernel, and its pivots.
 
@@ -168,7 +168,7 @@ def partial_factor(
 
 
 def _accept(
-    block: Floats, before: Floats, most: int, noise: Floats, rng: np.random.Generator | None
+    block: Floats, before: Floats, most: int, noise: Floats, rng: Rng | None
 ) -> tuple[list[int], Floats]:
     """Accept proposed pivots by what is left of their entries; return the Cholesky factor too.
 

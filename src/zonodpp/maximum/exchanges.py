@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._threads import one_thread
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.linalg.dense import row_chunks
 from zonodpp.linalg.greedy import STALE, Items, items_of, pick_greedily, share_outside
 
@@ -180,7 +180,7 @@ def _search(rows: Floats, members: Integers, starts: int) -> Climb:
     return best
 
 
-def _random_design(rows: Floats, k: int, rng: np.random.Generator) -> Integers:
+def _random_design(rows: Floats, k: int, rng: Rng) -> Integers:
     """Draw k rows; if they do not span the space, others take the place of some of them."""
     drawn = rng.choice(len(rows), k, replace=False)
     items = items_of(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zonodpp._types import Integers, SeedLike
+from zonodpp._types import Integers, Rng, SeedLike
 from zonodpp.arguments import as_count, spawn
 from zonodpp.linalg.dense import refreeze
 from zonodpp.runs.slices import Chain, advance, empty_rows
@@ -181,9 +181,9 @@ class PreparedSampler:
             rows = GROWTH * rows if made == rows else max(1, made)
 
 
-def _generator(rng: SeedLike) -> np.random.Generator:
+def _generator(rng: SeedLike) -> Rng:
     """Return a generator as it is, or one of our own that a seed stands for."""
-    return rng if isinstance(rng, np.random.Generator) else spawn(rng)[0]
+    return rng if isinstance(rng, Rng) else spawn(rng)[0]
 
 
 def _items(row: Integers) -> Integers:

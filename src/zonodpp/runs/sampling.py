@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from zonodpp._types import Integers, ItemsLike, SeedLike
+from zonodpp._types import Integers, ItemsLike, Rng, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
@@ -234,7 +234,7 @@ def _run(
 
 def _generators(
     target: Target, rng: SeedLike, count: int, *others: object
-) -> tuple[list[np.random.Generator], list[np.random.Generator]]:
+) -> tuple[list[Rng], list[Rng]]:
     """Return a generator for each chain, and the list that takes them when the call is over.
 
     Calls without a seed go on with the generator that an earlier one has left for this target. A
@@ -243,7 +243,7 @@ def _generators(
     """
     if count > 1 or any(given is not None for given in (rng, *others)):
         return spawn(rng, count), []
-    idle: list[np.random.Generator] = remember(target, ("generators", os.getpid()), list)
+    idle: list[Rng] = remember(target, ("generators", os.getpid()), list)
     return [idle.pop()] if idle else spawn(rng), idle
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import physical_memory
 from zonodpp.samplers import Sampler, State
 
@@ -36,7 +36,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class Chain:
     """One chain: everything needed to go on with it, here or in another process."""
 
-    rng: np.random.Generator
+    rng: Rng
     state: State
     taken: int  # steps made towards the next draw; below zero: -taken are still to be thrown away
     drawn: int = 0
@@ -155,7 +155,7 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
 
 def start_chains(
     sampler: Sampler,
-    generators: list[np.random.Generator],
+    generators: list[Rng],
     starts: Iterable[ArrayLike | None],
     burn_in: int,
 ) -> list[Chain]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._threads import one_thread
-from zonodpp._types import Floats, Subsets
+from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.arguments import spawn
 from zonodpp.targets.target import Target
 
@@ -74,7 +74,7 @@ class Sampler(Protocol):
     def width(self) -> int:
         """The most items of a draw."""
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return the state of a fresh chain.
 
         Parameters
@@ -91,7 +91,7 @@ class Sampler(Protocol):
         """
 
     def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
+        self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int
     ) -> int | None:
         """Make the next draws, and update the state in place.
 
@@ -217,8 +217,8 @@ def unpacked(record: PackedState) -> State:
 
 def remembered_start(
     known: dict[int, PackedState],
-    rng: np.random.Generator,
-    make: Callable[[np.random.Generator], State],
+    rng: Rng,
+    make: Callable[[Rng], State],
 ) -> State:
     """Return the state of a fresh chain: a copy of one of `STARTS` states, picked at random.
 

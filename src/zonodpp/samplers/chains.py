@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.basis.inverse import given_basis, random_basis
 from zonodpp.samplers import (
@@ -52,16 +52,16 @@ class ChainOnBases:
         """The number of items of every draw."""
         return len(self.columns.rows)
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
         if init is not None:
             return unpacked(packed(self._at(given_basis(init, self.columns, self.tracker.n), rng)))
         return remembered_start(self.starts, rng, self._random_start)
 
-    def _random_start(self, rng: np.random.Generator) -> State:
+    def _random_start(self, rng: Rng) -> State:
         return self._at(random_basis(self.columns, rng), rng)
 
-    def _at(self, basis: Integers, rng: np.random.Generator) -> State:
+    def _at(self, basis: Integers, rng: Rng) -> State:
         """Return the state of a chain at a basis."""
         raise NotImplementedError
 
@@ -116,15 +116,13 @@ class Dilation:
         """Sets of items are sets of the larger matrix too."""
         return self.inner.tracker
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Start the chain on the larger matrix."""
         if init is not None:
             raise ValueError("init is for targets of fixed size; leave it out for a DPP")
         return self.inner.start(rng, None)
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Advance the chain; the columns after the items are left out."""
         bases = np.empty((len(subsets), self.inner.width), np.int32)
         self.inner.advance(state, rng, bases, tracked, thin)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import Sampler, State
 from zonodpp.samplers.tracking import SetTracker
 
@@ -29,13 +29,11 @@ class DesignDraws:
         """What the projection DPP counts."""
         return self.base.counters
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return the state of the projection DPP: other items leave nothing behind."""
         return self.base.start(rng, init)
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Make draws one by one: both parts of a draw take their random numbers in turn."""
         d = self.base.width
         first, nothing = np.empty((1, d), np.int32), np.empty((1, 0))
@@ -51,7 +49,7 @@ class DesignDraws:
         self.base.check(state)
 
 
-def uniform_others(rng: np.random.Generator, items: Subsets, n: int, count: int) -> Integers:
+def uniform_others(rng: Rng, items: Subsets, n: int, count: int) -> Integers:
     """Draw ``count`` of the n items uniformly, none of those given, which ascend.
 
     The others are numbered from 0 first. Before item t of those given there are items[t] - t of

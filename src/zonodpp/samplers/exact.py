@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR, address_of, generator_at, inline_source, no_refcount
 from zonodpp._threads import one_thread
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.dense import Columns, frozen, row_chunks
@@ -130,7 +130,7 @@ class ExactDraws:
         """The number of items of every draw."""
         return len(self.whitening)
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return an empty queue of proposals."""
         return {
             "counts": np.zeros(len(self.counters), np.int64),
@@ -139,9 +139,7 @@ class ExactDraws:
             "head": np.array([BATCH]),
         }
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Draw len(subsets) bases."""
         tables, r = (self.columns, self.whitening, self.lengths), self.width
         if self.algorithm == "chain-rule":
@@ -186,9 +184,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
 
 
 @inline_source
-def propose(
-    rng: np.random.Generator, alias: Floats, lengths: Floats, pending: Integers, levels: Floats
-) -> None:
+def propose(rng: Rng, alias: Floats, lengths: Floats, pending: Integers, levels: Floats) -> None:
     """Draw a batch of items, and for each the level that its share outside the span must exceed.
 
     Reads of the table come by themselves and decide no branch, so that their cache misses overlap.

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._jit import address_of
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.basis.columns import even_rows, keep_columns, matrix_of, unit_vectors
@@ -137,7 +137,7 @@ class ExchangeWalk(ChainOnBases):
     oldest: int
     counters: tuple[str, ...] = exchange_walk.COUNTERS
 
-    def _at(self, basis: Integers, rng: np.random.Generator) -> State:
+    def _at(self, basis: Integers, rng: Rng) -> State:
         """Return the state of a chain at a basis."""
         r, n = self.width, self.tracker.n
         outside = np.setdiff1d(np.arange(n), basis)
@@ -162,9 +162,7 @@ class ExchangeWalk(ChainOnBases):
             *(subsets, tracked, thin, np.array([0, 0, 0, -1]), state["counts"]),
         )
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         chain = self.chain(state, subsets, tracked, thin)
         inside, _, _, tableau, age = chain.basis

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
@@ -89,7 +87,7 @@ def acceptance(rule: int, ratio: float) -> float:
 
 
 @inline_source
-def propose_exchange(rng: np.random.Generator, chain: ExchangeChain) -> tuple[int, int]:
+def propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
     """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
     inside, outside, rule = chain.basis.inside, chain.basis.outside, chain.rule
     lengths = chain.columns.lengths
@@ -172,7 +170,7 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 
 
 @inline_source
-def propose_entering(rng: np.random.Generator, chain: ExchangeChain, s: int) -> int:
+def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
     """Draw t in proportion to P(B - s + t), t = s too, by n proposals at most; -1 if all fail.
 
     Proposals that fail say nothing about t, so to give up on them after a while is exact.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp._jit import floats_at, forceinline, inline_source
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.columns import UnitColumns, multiply, tableau_entry
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
@@ -106,7 +106,7 @@ line_in_kernel = forceinline(line_at)
 
 
 @forceinline
-def draw_direction(rng: np.random.Generator, factor: Floats, z: Floats, d: Floats) -> None:
+def draw_direction(rng: Rng, factor: Floats, z: Floats, d: Floats) -> None:
     """Set d = factor z / |z| for z standard normal: z / |z| is uniform on the unit sphere."""
     square = 0.0
     for i in range(z.shape[0]):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import inline_source, no_refcount
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.linalg.dense import columns_of, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, reflect
@@ -44,13 +44,11 @@ class Mixture:
     counters: tuple[str, ...] = ("draws", "proposals")
     independent: bool = True
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return the counts alone: draws leave nothing behind."""
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Draw len(subsets) sets; rows end in -1 where a draw has fewer items than others may."""
         counts, chosen = state["counts"], np.empty(len(self.taking), np.int64)
         subsets[:] = NO_ITEM
@@ -89,7 +87,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
 
 
 @no_refcount
-def choose(rng: np.random.Generator, taking: Floats, most: int, chosen: Integers) -> int:
+def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
     """Choose the eigenvectors of one draw, at most ``most``; return how many were chosen.
 
     The column of ``taking`` is the number of eigenvectors that a k-DPP has yet to take.
@@ -108,7 +106,7 @@ def choose(rng: np.random.Generator, taking: Floats, most: int, chosen: Integers
 
 @inline_source
 def propose_item(
-    rng: np.random.Generator, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
+    rng: Rng, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
 ) -> tuple[int, float]:
     """Draw an item from the leverage scores; return it with its score, and set its column."""
     size = column.shape[0]
@@ -131,7 +129,7 @@ def propose_item(
 
 @no_refcount
 def draw_mixture(
-    rng: np.random.Generator,
+    rng: Rng,
     vectors: Floats,
     cumulative: Floats,
     taking: Floats,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, jit
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.linalg.dense import Columns
 
 
@@ -81,7 +81,7 @@ def reflect(N: Floats, m: int, r: int, c: Floats, length: float, row: Floats) ->
 
 @jit
 def draw_by_chain_rule(
-    rng: np.random.Generator,
+    rng: Rng,
     columns: Columns,
     W: Floats,
     lengths: Floats,

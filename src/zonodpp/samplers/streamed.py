@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import State, remember
 from zonodpp.samplers.picks import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
@@ -35,7 +35,7 @@ class _Last(threading.local):
     It is not pickled: elsewhere a sampler begins with a pass.
     """
 
-    rng: np.random.Generator | None = None
+    rng: Rng | None = None
     state: State
 
     def __reduce__(self) -> tuple[type[_Last], tuple[()]]:
@@ -58,7 +58,7 @@ class StreamedDraws:
         """The number of items of every draw."""
         return self.target.r
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return an empty pool and an empty draw, or what this generator has left."""
         if self.last.rng is not rng:
             self.last.rng, self.last.state = rng, self._empty()
@@ -78,9 +78,7 @@ class StreamedDraws:
             "picks": np.zeros(r, np.int64),
         }
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Make draws, and pass over the rows whenever the pool is empty."""
         done = 0
         while done < len(subsets):
@@ -90,7 +88,7 @@ class StreamedDraws:
             done += draw_from_pool(rng, *pool, subsets[done:], state["counts"])
         self.tracker.fill(subsets, tracked)
 
-    def _fill(self, state: State, rng: np.random.Generator) -> None:
+    def _fill(self, state: State, rng: Rng) -> None:
         """Fill the pool by a pass over the rows.
 
         What does not fit is left out: the proposals come in random order, so those that stay are
@@ -123,7 +121,7 @@ def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
 
 @jit
 def draw_from_pool(
-    rng: np.random.Generator,
+    rng: Rng,
     items: Integers,
     rows: Floats,
     pool: Integers,

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from zonodpp._jit import inline_source, no_refcount
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.targets.blocks import Blocks, Indices
 
 START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `TreeDraws.start`
@@ -30,9 +28,7 @@ class TreeWalk(NamedTuple):
 
 
 @inline_source
-def step(
-    rng: np.random.Generator, indptr: Indices, share: Floats, other: Indices, node: int
-) -> int:
+def step(rng: Rng, indptr: Indices, share: Floats, other: Indices, node: int) -> int:
     """Choose one of the node's edges in proportion to its weight; return its cell."""
     first = indptr[node]
     degree = indptr[node + 1] - first
@@ -46,7 +42,7 @@ def step(
 
 @inline_source
 def grow_by_wilson(
-    rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
+    rng: Rng, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> None:
     """Walk from each node in turn to the tree, until all are in it or it has ``limit`` steps."""
     indptr, neighbour = walk.blocks.indptr, walk.blocks.neighbour
@@ -70,7 +66,7 @@ def grow_by_wilson(
 
 @inline_source
 def grow_by_aldous_broder(
-    rng: np.random.Generator, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
+    rng: Rng, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> None:
     """Walk in each block until all nodes are seen, or the tree has ``limit`` steps."""
     starts, indptr, neighbour = walk.blocks.starts, walk.blocks.indptr, walk.blocks.neighbour
@@ -99,7 +95,7 @@ def grow_by_aldous_broder(
 
 @no_refcount
 def draw_trees(
-    rng: np.random.Generator,
+    rng: Rng,
     wilson: bool,
     walk: TreeWalk,
     limit: int,

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import dijkstra
 
-from zonodpp._types import Floats, Subsets
+from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.dense import frozen
@@ -152,7 +152,7 @@ class TreeDraws:
         """The number of edges of every tree."""
         return int(self.walk.blocks.indptr.size - 1 - self.walk.roots.size)
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return a state in which no tree is under way.
 
         ``tree[v]`` is the cell that joins node v to the tree, or negative: v is not reached yet,
@@ -167,9 +167,7 @@ class TreeDraws:
             "under_way": np.array([nodes, 0, 0]),
         }
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> int:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> int:
         """Draw up to len(subsets) trees, by `CALL_STEPS` steps at most; return how many."""
         tree, under_way, counts = state["tree"], state["under_way"], state["counts"]
         before = under_way[STEPS]

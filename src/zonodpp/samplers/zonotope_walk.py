@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import address_of
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_items
 from zonodpp.basis.inverse import inverse_of
 from zonodpp.samplers import State, lines
@@ -29,13 +29,13 @@ class ZonotopeWalk(ChainOnBases):
     costs: Floats | None  # of the fixed tiling, for unit columns
     counters: tuple[str, ...] = lines.COUNTERS
 
-    def start(self, rng: np.random.Generator, init: ArrayLike | None) -> State:
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Start at a uniform point of the tile of the given basis, or of a random one."""
         if init is None and not self.rule.fresh:  # each chain has a tiling of its own
             return self._random_start(rng)
         return super().start(rng, init)
 
-    def _at(self, basis: Integers, rng: np.random.Generator) -> State:
+    def _at(self, basis: Integers, rng: Rng) -> State:
         """Return the state of a chain at a uniform point of the tile of a basis."""
         costs = rng.standard_normal(self.columns.lengths.size)
         if self.costs is not None:
@@ -47,9 +47,7 @@ class ZonotopeWalk(ChainOnBases):
         x = np.ascontiguousarray(point_of(self.columns, tile))
         return {"tile": row, "x": x, "c": costs, "counts": np.zeros(len(lines.COUNTERS), np.int64)}
 
-    def advance(
-        self, state: State, rng: np.random.Generator, subsets: Subsets, tracked: Floats, thin: int
-    ) -> None:
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Make thin * len(subsets) steps."""
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
         stack, memory = tile_rows(r, n, 3), lines.line_memory(r, n, tracker)

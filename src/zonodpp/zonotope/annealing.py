@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from zonodpp._jit import no_refcount
-from zonodpp._types import Floats, Integers, MatrixLike, Subsets
+from zonodpp._types import Floats, Integers, MatrixLike, Rng, Subsets
 from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
@@ -79,7 +79,7 @@ def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
 class Annealed:
     """Bases drawn from the projection DPP and annealed towards |det A_B|, with their weights."""
 
-    def __init__(self, A: MatrixLike, moves: int | None, rng: np.random.Generator) -> None:
+    def __init__(self, A: MatrixLike, moves: int | None, rng: Rng) -> None:
         self.columns, self.log_scale, self.items = lewis_position(A)
         target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
@@ -89,7 +89,7 @@ class Annealed:
         while self._try(rng) < EVEN and moves is None and self.moves < MOST_MOVES * target.r:
             self.moves *= 2
 
-    def _try(self, rng: np.random.Generator) -> float:
+    def _try(self, rng: Rng) -> float:
         """Find the mean weight of annealing backwards; return the effective share it tells."""
         bases, logs = self.draw(PILOT, rng)
         self._walk(bases, np.ones(self.moves + 4 * bases.shape[1]), rng)  # to |det A_B| itself
@@ -106,13 +106,13 @@ class Annealed:
         seen = float(np.exp(logs - log_value).var(ddof=1))
         return max(seen, math.expm1(min(self.log_back - log_value, 700.0)))
 
-    def draw(self, size: int, rng: np.random.Generator) -> tuple[Subsets, Floats]:
+    def draw(self, size: int, rng: Rng) -> tuple[Subsets, Floats]:
         """Return bases, and the logarithms of weights whose mean is the volume."""
         bases = np.empty((size, self.columns.rows.shape[0]), np.int32)
         self.sampler.advance(self.state, rng, bases, np.empty((size, 0)), 1)
         return bases, self._walk(bases, self._powers(), rng) + self.log_scale
 
-    def _walk(self, bases: Subsets, powers: Floats, rng: np.random.Generator) -> Floats:
+    def _walk(self, bases: Subsets, powers: Floats, rng: Rng) -> Floats:
         """Exchange items of bases in place; return the averages of -log |det E_B|.
 
         The power changes by half a step before and half a step after an exchange, so that the same
@@ -152,7 +152,7 @@ def log_mean(logs: Floats) -> float:
 
 @no_refcount
 def anneal(
-    rng: np.random.Generator,
+    rng: Rng,
     columns: UnitColumns,
     alias: Floats,
     powers: Floats,

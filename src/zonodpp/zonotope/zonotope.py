@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Booleans, Floats, SeedLike
+from zonodpp._types import Booleans, Floats, Rng, SeedLike
 from zonodpp.arguments import as_count, one_of, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.samplers.hit_and_run import HitAndRun
@@ -309,7 +309,7 @@ class Zonotope(Tiling):
             points[k] = point_of(self._frame.columns, tile)
         return self._frame.map_back(points)
 
-    def _points_of_a_walk(self, size: int, rng: np.random.Generator, thin: int) -> Floats:
+    def _points_of_a_walk(self, size: int, rng: Rng, thin: int) -> Floats:
         """Draw points by Algorithm 2, with whitened directions.
 
         It is the chain for power 1, whose density is the same in all tiles: every proposal is
