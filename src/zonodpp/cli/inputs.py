@@ -14,14 +14,7 @@ import numpy as np
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
-from zonodpp.cli.files import (
-    Source,
-    open_source,
-    parquet_facts,
-    read_array,
-    read_parquet,
-    readable,
-)
+from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
 from zonodpp.cli.interface import Input
 from zonodpp.cli.names import ColumnRoles, find_columns, without_row_numbers
 from zonodpp.cli.table import collect, is_gap, read_rows

@@ -196,10 +196,7 @@ class ExchangeEngine(_BasesEngine):
         self.lay_out()
 
     def lay_out(
-        self,
-        blocks: BlockShape | None = None,
-        registers: int = 0,
-        power: float | None = None,
+        self, blocks: BlockShape | None = None, registers: int = 0, power: float | None = None
     ) -> None:
         """Choose how blocks hold chains, and with how many registers threads work.
 

@@ -154,10 +154,7 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
 
 
 def start_chains(
-    sampler: Sampler,
-    generators: list[Rng],
-    starts: Iterable[ArrayLike | None],
-    burn_in: int,
+    sampler: Sampler, generators: list[Rng], starts: Iterable[ArrayLike | None], burn_in: int
 ) -> list[Chain]:
     """Start one chain for each generator and starting point."""
     chains: list[Chain] = []

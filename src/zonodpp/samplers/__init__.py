@@ -216,9 +216,7 @@ def unpacked(record: PackedState) -> State:
 
 
 def remembered_start(
-    known: dict[int, PackedState],
-    rng: Rng,
-    make: Callable[[Rng], State],
+    known: dict[int, PackedState], rng: Rng, make: Callable[[Rng], State]
 ) -> State:
     """Return the state of a fresh chain: a copy of one of `STARTS` states, picked at random.
 
