@@ -74,7 +74,7 @@ class Zonotope(Tiling):
         return f"Zonotope(r={self.r}, n={self.n})"
 
     def contains(self, x: ArrayLike) -> bool | Booleans:
-        """Tell whether points lie in the zonotope (phase one of the simplex method).
+        """Tell whether points lie in the zonotope, by the dual simplex method.
 
         Parameters
         ----------
