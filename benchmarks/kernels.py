@@ -150,13 +150,14 @@ def many_prices(
     tile: TileState,
     c: Floats,
     weights: Floats,
+    nonzero: Integers,
     repeats: int,
 ) -> None:
     """Draw a new tiling and compute its reduced costs."""
     for _ in range(repeats):
         draw_costs(rng.random(), c)
         price_basis(tile.basis, tile.T, c, weights)
-        set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side)
+        set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side, nonzero)
 
 
 @no_refcount
@@ -272,7 +273,15 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, rng, unit, tiles[HOME], rng.standard_normal(n), np.empty(r)),
+            partial(
+                many_prices,
+                rng,
+                unit,
+                tiles[HOME],
+                rng.standard_normal(n),
+                work.weights,
+                work.nonzero,
+            ),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),

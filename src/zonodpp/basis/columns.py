@@ -168,16 +168,15 @@ def tableau_row(columns: UnitColumns, weights: Floats, row: Floats, nonzero: Int
             for k in range(indptr[n + i], indptr[n + i + 1]):
                 row[indices[k]] += weights[i] * data[k]
         return
-    # Four rows at a time: the result is read and written a quarter as often. Beyond the last row,
-    # row r - 1 is added with weight zero.
-    for i in range(0, r, 4):
-        i1, i2, i3 = min(i + 1, r - 1), min(i + 2, r - 1), min(i + 3, r - 1)
-        w0 = weights[i]
-        w1 = weights[i1] if i1 > i else 0.0
-        w2 = weights[i2] if i2 > i1 else 0.0
-        w3 = weights[i3] if i3 > i2 else 0.0
+    # Four rows at a time: the result is read and written a quarter as often.
+    for i in range(r % 4):
         for j in range(n):
-            row[j] += (w0 * rows[i, j] + w1 * rows[i1, j]) + (w2 * rows[i2, j] + w3 * rows[i3, j])
+            row[j] += weights[i] * rows[i, j]
+    for i in range(r % 4, r, 4):
+        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(n):
+            low = w0 * rows[i, j] + w1 * rows[i + 1, j]
+            row[j] += low + (w2 * rows[i + 2, j] + w3 * rows[i + 3, j])
 
 
 @forceinline

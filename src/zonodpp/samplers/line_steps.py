@@ -65,7 +65,7 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
             if half == 0:
                 if home.age[0] >= pivots.OLDEST:
                     return lines.OLD_HOME
-                begin_line(rng, chain, home, line, scratch.weights)
+                begin_line(rng, chain, home, line, scratch)
             lines.copy_tile(stack, lines.HOME, lines.WALKER)
             for p in range(line.d.shape[0]):
                 walker.v[p] *= forward
@@ -85,20 +85,21 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
 
 @inline_source
 def begin_line(
-    rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, weights: Floats
+    rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, scratch: TileScratch
 ) -> None:
     """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
 
     Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
-    that know nothing of the basis, so they may be cheap. ``weights`` is scratch.
+    that know nothing of the basis, so they may be cheap.
     """
+    weights, nonzero = scratch.weights, scratch.nonzero
     basis, T, c, tally = home.basis, home.T, chain.c, line.tally
     if chain.rule.fresh:
         for p in range(basis.shape[0]):
             home.u[p] = rng.random() * home.reach[p]
         lines.draw_costs(rng.random(), c)
         lines.price_basis(basis, T, c, weights)
-        lines.set_bounds(chain.columns, weights, c, basis, home.gap, home.side)
+        lines.set_bounds(chain.columns, weights, c, basis, home.gap, home.side, nonzero)
     lines.draw_direction(rng, chain.rule.factor, line.z, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):

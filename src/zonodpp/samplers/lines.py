@@ -9,7 +9,7 @@ import numpy as np
 
 from zonodpp._jit import floats_at, forceinline, inline_source
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.basis.columns import UnitColumns, multiply, tableau_entry
+from zonodpp.basis.columns import UnitColumns, multiply, tableau_row
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.tiles.pivots import scratch_size
@@ -141,11 +141,18 @@ def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> N
 
 @forceinline
 def set_bounds(
-    columns: UnitColumns, multipliers: Floats, c: Floats, basis: Integers, gap: Floats, side: Floats
+    columns: UnitColumns,
+    multipliers: Floats,
+    c: Floats,
+    basis: Integers,
+    gap: Floats,
+    side: Floats,
+    nonzero: Integers,
 ) -> None:
-    """Set the bounds of a tile from its reduced costs c - c_B T E."""
+    """Set the bounds of a tile from its reduced costs c - c_B T E; ``nonzero`` is scratch."""
+    tableau_row(columns, multipliers, gap, nonzero)
     for j in range(c.shape[0]):
-        reduced = c[j] - tableau_entry(columns, multipliers, j)
+        reduced = c[j] - gap[j]
         gap[j] = abs(reduced)
         side[j] = 1.0 if reduced >= 0.0 else -1.0
     for p in range(basis.shape[0]):

@@ -17,7 +17,7 @@ from zonodpp.samplers.line_steps import run_by_long_steps, run_by_walk
 from zonodpp.samplers.lines import Rule, ZonotopeChain
 from zonodpp.tiles.chord import Ellipsoid
 from zonodpp.tiles.pivots import put_tile, tile_at, tile_rows
-from zonodpp.tiles.tilings import find_tile, point_of, tile_from_basis, tile_with_point
+from zonodpp.tiles.tilings import find_tile, place_point, point_of, tile_from_basis
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,16 @@ class ZonotopeWalk(ChainOnBases):
             return
         lost = status == lines.LOST
         if not lost and not self.rule.fresh:
-            put_tile(home, tile_with_point(self.columns, home.basis, c, x))
+            put_tile(home, tile_from_basis(self.columns, home.basis, c))
+            place_point(self.columns, home, x)
             beyond = max(-home.u.min(), (home.u - home.reach).max())
             lost = not beyond <= 100.0 * self.columns.tolerance
         if lost:
             chain.counts[lines.LOST_TILES] += 1
             line.share[:] = line.tally[:] = chain.progress[lines.HALF] = 0
-            if self.rule.fresh:  # there is no point to find
-                put_tile(home, tile_from_basis(self.columns, home.basis, c))
-            else:
-                put_tile(home, find_tile(self.columns, x, c, home.basis))
+            put_tile(home, tile_from_basis(self.columns, home.basis, c))
+            if not self.rule.fresh:  # with fresh tilings there is no point to find
+                put_tile(home, find_tile(self.columns, x, c, home))
 
     def check(self, state: State) -> None:
         """Check the basis, and that bounds are bounds; the rest is measured against these."""

@@ -31,7 +31,7 @@ def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
 
 
 def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
-    """Return the tile of a basis in the tiling of the costs c."""
+    """Return the tile of a basis in the tiling of the costs c; its corner has coordinates zero."""
     tile = bare_tile(columns, basis)
     reduced = c - (c[basis] @ tile.T) @ matrix_of(columns)
     tile.gap[:] = np.abs(reduced)
@@ -47,22 +47,21 @@ def point_of(columns: UnitColumns, tile: TileState) -> Floats:
     return np.asarray(matrix_of(columns) @ rest)
 
 
-def tile_with_point(columns: UnitColumns, basis: Integers, c: Floats, x: Floats) -> TileState:
-    """Return the tile of a basis with the coordinates of x, which may lie outside the tile."""
-    tile = tile_from_basis(columns, basis, c)
-    tile.u[:] = tile.T @ (x - point_of(columns, tile))  # from the corner where u = 0
-    return tile
+def place_point(columns: UnitColumns, tile: TileState, x: Floats) -> None:
+    """Give the corner of a tile the coordinates of x, which may lie outside the tile."""
+    tile.u[:] = tile.T @ (x - point_of(columns, tile))
 
 
-def find_tile(columns: UnitColumns, x: Floats, c: Floats, basis: Integers) -> TileState:
-    """Return the tile that holds x (Algorithm 3), by the dual simplex from any basis."""
+def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> TileState:
+    """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of any."""
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
     for _ in range(2):  # again with a T that is computed anew: rounding errors of pivots add up
-        tile = tile_with_point(columns, basis, c, x)
+        tile = pivots.copy_of(corner)
+        place_point(columns, tile, x)
         made, _ = settle(columns, tile, NONE_FREE, scratch)
         if made >= 0:
             return tile
-        basis = tile.basis
+        corner = tile_from_basis(columns, tile.basis, c)
     if made == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
     raise ArithmeticError("the tile of the point could not be found: A is close to singular")

@@ -125,23 +125,27 @@ class Annealed:
         chunk = max(1, INVERSES // r**2)
         for first in range(0, len(bases), chunk):
             span = slice(first, first + chunk)
-            logs, T = self._invert(bases[span])
+            logs = self._log_sizes(bases[span])
             sums[span] = -logs / 2 if powers.size else logs
             for start in range(0, powers.size, OLDEST):
                 part = powers[start : start + OLDEST]
+                T = np.ascontiguousarray(np.linalg.inv(self._vectors(bases[span])))
                 sound = anneal(rng, *tables, part, bases[span], T, logs, sums[span], *scratch)
-                logs, T = self._invert(bases[span], sound)
+                logs = self._log_sizes(bases[span], sound)
             if powers.size:
                 sums[span] = (sums[span] + logs / 2) / powers.size
         return sums
 
-    def _invert(self, bases: Subsets, sound: bool = True) -> tuple[Floats, Floats]:
-        """Return -log |det E_B| and the inverse for each basis; raise an error if it has none."""
-        E = self.columns.dense[bases].transpose(0, 2, 1)
-        logs: Floats = -np.linalg.slogdet(E)[1]
+    def _vectors(self, bases: Subsets) -> Floats:
+        """Return E_B for each basis."""
+        return self.columns.dense[bases].transpose(0, 2, 1)
+
+    def _log_sizes(self, bases: Subsets, sound: bool = True) -> Floats:
+        """Return -log |det E_B| for each basis; raise an error if one is singular."""
+        logs: Floats = -np.linalg.slogdet(self._vectors(bases))[1]
         if not (sound and np.all(logs < np.inf)):
             raise ArithmeticError("a basis turned out singular; rescale A, or pass fewer moves")
-        return logs, np.ascontiguousarray(np.linalg.inv(E))
+        return logs
 
 
 def log_mean(logs: Floats) -> float:

@@ -17,7 +17,7 @@ from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.frame import as_costs, frame_of
 from zonodpp.tiles.long_step import LOST
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
-from zonodpp.tiles.tilings import OutsideError, bare_tile, find_tile, traverse
+from zonodpp.tiles.tilings import OutsideError, bare_tile, find_tile, tile_from_basis, traverse
 
 
 class Tile(NamedTuple):
@@ -88,7 +88,7 @@ class Tiling:
         columns = self._frame.columns
         # Columns that are about as well conditioned as any, from which linear programs start.
         order = scipy.linalg.qr(to_dense(matrix_of(columns)), mode="r", pivoting=True)[-1]
-        self._first = order[: self.r].astype(np.int64)
+        self._first = bare_tile(columns, order[: self.r].astype(np.int64))
         if c is None:
             [generator] = spawn(rng, purpose="tiling")
             self._costs = generator.standard_normal(self.n)  # for unit columns
@@ -96,6 +96,7 @@ class Tiling:
         else:
             self.c = as_costs(c, self.n)
             self._costs = self._frame.costs(self.c)
+        self._corner = tile_from_basis(columns, self._first.basis, self._costs)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         point = np.asarray(x, dtype=np.float64)
@@ -110,7 +111,7 @@ class Tiling:
         try:
             if not np.all(np.isfinite(x)):
                 raise OutsideError
-            return find_tile(self._frame.columns, x, self._costs, self._first)
+            return find_tile(self._frame.columns, x, self._costs, self._corner)
         except OutsideError:
             shown = np.array2string(point, precision=4, threshold=6)
             raise OutsideError(
@@ -189,7 +190,7 @@ class Tiling:
         if not np.all(np.isfinite(at)):
             self._find(point)  # says that it is outside
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
-        tile, scratch = bare_tile(columns, self._first), tile_scratch(self.r, self.n)
+        tile, scratch = copy_of(self._first), tile_scratch(self.r, self.n)
         low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, scratch)
         if pivots < 0 or not low <= 0.0 <= high:
             self._find(point)  # raises an error if it is outside
