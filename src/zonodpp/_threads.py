@@ -14,7 +14,7 @@ from functools import cache
 
 from threadpoolctl import LibController, ThreadpoolController
 
-SMALL_WORK = 2**27  # multiplications: one thread takes some 10 ms
+_SMALL_WORK = 2**27  # multiplications: one thread takes some 10 ms
 
 _lock = threading.Lock()
 _threads: list[int] = []  # of each library, before the first block that is under way
@@ -41,7 +41,7 @@ def one_thread(work: float = 0) -> Iterator[None]:
         Multiplications in the largest product.
     """
     global _blocks
-    if work > SMALL_WORK:
+    if work > _SMALL_WORK:
         yield
         return
     with _lock:

@@ -42,7 +42,7 @@ class Features(NamedTuple):
     left_out: Floats
 
 
-class PrincipalAxes(NamedTuple):
+class _PrincipalAxes(NamedTuple):
     """The mean of rows, their leading principal directions (as columns), the spread along them."""
 
     mean: Floats
@@ -114,7 +114,7 @@ def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matr
     return Z
 
 
-def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
+def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
     They are eigenvectors of the scatter matrix, if X is dense and not too wide. Where this would
@@ -135,7 +135,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
     kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
-    return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
+    return _PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 
 def kernel_features(
@@ -182,14 +182,14 @@ def outlyingness(left: Floats, mean: float) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimplexView(View):
+class _SimplexView(View):
     """Rows as a constant and their principal coordinates, scaled to equal spread.
 
     The weight of a row is divided by the squared length that its coordinates leave out, as in
     `outlyingness`; not if ``left_out`` is zero.
     """
 
-    axes: PrincipalAxes
+    axes: _PrincipalAxes
     left_out: float  # the mean of that length over all rows, or zero
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
@@ -231,7 +231,7 @@ def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[Stream
         raise ValueError("the weights of all rows are zero: none could ever be picked")
     if not np.isfinite(moments.scatter).all():
         raise ValueError("the squares of entries of X overflow; scale the columns first")
-    axes = PrincipalAxes(
+    axes = _PrincipalAxes(
         moments.mean, *directions_of_moments(source, moments, m - 1, weighted=True)
     )
     found = len(axes.spread)
@@ -243,4 +243,4 @@ def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[Stream
     scatter = float(np.trace(moments.scatter))
     mean = float(left_out(np.array([scatter]), axes.spread[None])[0]) / moments.weight
     variance = scatter / (moments.weight * moments.mean.size) + float(moments.mean.var())
-    return StreamedDPP(source, SimplexView(axes=axes, left_out=downweight * mean)), variance
+    return StreamedDPP(source, _SimplexView(axes=axes, left_out=downweight * mean)), variance

@@ -198,14 +198,14 @@ class Column:
         return f"{'used' if self.width else 'left out'}: {self.kind}{gaps}; {self.note}"
 
 
-class EncodedTable(NamedTuple):
+class _EncodedTable(NamedTuple):
     """The rows of a table as points, and what became of each of its columns."""
 
     points: Floats
     columns: list[Column]
 
 
-def encode(table: Any, columns: Sequence[Hashable] | None = None) -> EncodedTable:
+def encode(table: Any, columns: Sequence[Hashable] | None = None) -> _EncodedTable:
     """Turn the columns of a DataFrame into numbers, so that distances of rows mean something.
 
     Each column that is used adds the same to the mean squared distance of two rows, whether it is
@@ -232,7 +232,7 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> EncodedTabl
     names = table.columns if columns is None else dict.fromkeys(columns)
     found = [_encode_column(name, table[name], columns is not None) for name in names]
     blocks = [np.zeros((len(table), 0)), *(block for _, block in found)]
-    return EncodedTable(np.hstack(blocks), [column for column, _ in found])
+    return _EncodedTable(np.hstack(blocks), [column for column, _ in found])
 
 
 def _encode_column(name: Hashable, cells: Any, asked: bool) -> tuple[Column, Floats]:

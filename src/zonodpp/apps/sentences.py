@@ -89,7 +89,7 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
     code = read_language(language).code
     segment = optional("sentencex", "text", "a summary").segment
     text = _SURROGATE.sub("\ufffd", _BREAK.sub("\n", text))
-    text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", text)))
+    text = _without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", text)))
     known = set(re.findall(r"\w+(?:-\w+)*", text.lower()))
     units = [unit for block in _BLANK.split(text) for unit in _units(block)]
     sizes = [len(WORD.findall(unit.text)) for unit in units]
@@ -105,13 +105,13 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
     return sentences
 
 
-def without_tags(text: str) -> str:
+def _without_tags(text: str) -> str:
     r"""Return the text of an HTML page, headings marked; a text without HTML tags stays as it is.
 
     Examples
     --------
-    >>> from zonodpp.apps.sentences import without_tags
-    >>> without_tags("<h1>Tides</h1><p>They rise &amp; <b>fall</b>.").split("\n\n")
+    >>> from zonodpp.apps.sentences import _without_tags
+    >>> _without_tags("<h1>Tides</h1><p>They rise &amp; <b>fall</b>.").split("\n\n")
     ['# Tides', 'They rise & fall.']
     """
     if not _TAGS.search(text):

@@ -207,7 +207,7 @@ def summarize(
         importance = Phi.multiply(Phi).sum(axis=1)
         scores = importance / max(importance.max(), _TINY)
         if answer == "best":
-            chosen = pick_central(Phi, lengths[candidates], k, budget)
+            chosen = _pick_central(Phi, lengths[candidates], k, budget)
         else:
             pool = np.sort(np.argsort(-importance, kind="stable")[: max(k, _POOL)])
             candidates, scores = candidates[pool], scores[pool]
@@ -229,7 +229,7 @@ def summarize(
     return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
 
 
-def pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:
+def _pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:
     """Pick at most k sentences, of at most ``budget`` words together, with a large determinant.
 
     Each pick is the sentence with the largest part outside the span of those picked, of all that
@@ -240,9 +240,9 @@ def pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) ->
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from zonodpp.apps.summaries import pick_central
+    >>> from zonodpp.apps.summaries import _pick_central
     >>> Phi = sp.csr_array([[3.0, 0.0], [2.9, 0.0], [0.0, 1.0]])
-    >>> pick_central(Phi, np.array([9, 9, 9]), 2, 20)
+    >>> _pick_central(Phi, np.array([9, 9, 9]), 2, 20)
     array([0, 2])
     """
     importance: Floats = Phi.multiply(Phi).sum(axis=1)

@@ -28,12 +28,12 @@ def alias_table(weights: Floats, indptr: Integers | None = None) -> Floats:
     """
     bounds = np.array([0, weights.size]) if indptr is None else indptr
     table = np.empty((weights.size, 2))
-    fill_table(frozen(weights), frozen(bounds, np.int64), table, np.empty(weights.size, np.int64))
+    _fill_table(frozen(weights), frozen(bounds, np.int64), table, np.empty(weights.size, np.int64))
     return table
 
 
 @no_refcount
-def fill_table(weights: Floats, indptr: Integers, table: Floats, waiting: Integers) -> None:
+def _fill_table(weights: Floats, indptr: Integers, table: Floats, waiting: Integers) -> None:
     """Fill the cells of items below the mean weight up from items above it (Walker, Vose).
 
     ``waiting`` is scratch: light items are stacked up from its front, heavy ones from its end.

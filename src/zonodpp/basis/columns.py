@@ -18,10 +18,10 @@ from zonodpp.linalg.dense import frozen, largest_entries, to_dense
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 ROUNDING = 16 * np.finfo(float).eps
 # Coordinates of a point may stray this far from their bounds, in units of the longest column.
-FEASIBLE = 1e-11
+_FEASIBLE = 1e-11
 # Reading one non-zero of a sparse matrix takes as long as this many entries of a vectorised row.
-SPARSE_COST = 10
-NONE = -(2**20)  # the exponent of zero: below all others
+_SPARSE_COST = 10
+_NONE = -(2**20)  # the exponent of zero: below all others
 
 
 class UnitColumns(NamedTuple):
@@ -52,14 +52,14 @@ def even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
     if not sp.issparse(A):
         products = A * mantissas
         sizes = np.frexp(products)[1] + exponents
-        heights = np.where(products == 0, NONE, sizes).max(axis=1)
+        heights = np.where(products == 0, _NONE, sizes).max(axis=1)
         return np.ldexp(products, exponents - heights[:, None]), heights
     X = sp.csc_array(A, copy=True)
     counts = np.diff(X.indptr)
     exponents = np.repeat(exponents, counts)
     X.data = X.data * np.repeat(mantissas, counts)
-    sizes = np.where(X.data == 0, NONE, np.frexp(X.data)[1] + exponents)
-    heights = np.full(A.shape[0], NONE)
+    sizes = np.where(X.data == 0, _NONE, np.frexp(X.data)[1] + exponents)
+    heights = np.full(A.shape[0], _NONE)
     np.maximum.at(heights, X.indices, sizes)
     X.data = np.ldexp(X.data, exponents - heights[X.indices])
     return X, heights
@@ -103,7 +103,7 @@ def keep_columns(
         by_column.eliminate_zeros()
         by_row = by_column.tocsr()
         # Columns stay sparse in any case; rows of a small A are faster as plain vectors.
-        by_rows = by_rows and by_column.nnz * SPARSE_COST > r * padded
+        by_rows = by_rows and by_column.nnz * _SPARSE_COST > r * padded
         indptr = np.append(by_column.indptr, by_column.nnz + by_row.indptr[1:])
         indices = np.append(by_column.indices, by_row.indices)
         data = np.append(by_column.data, by_row.data)
@@ -121,7 +121,7 @@ def keep_columns(
         data=frozen(data),
         lengths=frozen(np.pad(lengths, (0, padded - n))),
         blur=frozen(blur),
-        tolerance=FEASIBLE * float(lengths.max()),
+        tolerance=_FEASIBLE * float(lengths.max()),
     )
 
 

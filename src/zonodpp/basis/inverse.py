@@ -12,9 +12,11 @@ from zonodpp._types import Floats, Integers, ItemsLike, Rng
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix
 
-LARGEST_ENTRY = 1e14  # of T, for columns of about unit size: beyond it the basis counts as singular
-SMALL_PIVOT, SINGULAR_PIVOT = 1e-3, 1e-12  # of elimination, likewise
-LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
+_LARGEST_ENTRY = (
+    1e14  # of T, for columns of about unit size: beyond it the basis counts as singular
+)
+_SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12  # of elimination, likewise
+_LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 
 
 def inverse_of(columns: UnitColumns, basis: Integers) -> Floats:
@@ -23,7 +25,7 @@ def inverse_of(columns: UnitColumns, basis: Integers) -> Floats:
         T = np.linalg.inv(basis_matrix(columns, basis)).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         T = np.full(2 * basis.shape, np.inf)
-    if not np.abs(T).max() < LARGEST_ENTRY:
+    if not np.abs(T).max() < _LARGEST_ENTRY:
         raise ArithmeticError("the basis is numerically singular")
     return T
 
@@ -38,14 +40,14 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
     count = 2 * r
     while True:
         head = order[:count]
-        if r * head.size > LARGEST_MATRIX:
+        if r * head.size > _LARGEST_MATRIX:
             raise ValueError(
                 f"a first basis takes a dense matrix of {r:,} x {head.size:,}, which is too large; "
                 "use method='trees' for a graph, or method='exact'"
             )
         picked, _, U = scipy.linalg.lu(basis_matrix(columns, head).T, p_indices=True)
         pivots = np.abs(np.diagonal(U))
-        enough = SMALL_PIVOT if count < order.size else SINGULAR_PIVOT
+        enough = _SMALL_PIVOT if count < order.size else _SINGULAR_PIVOT
         if head.size >= r and pivots.min() > enough:
             return np.asarray(head[np.argsort(picked)][:r])
         if count >= order.size:
@@ -72,7 +74,7 @@ def given_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
     never = given[columns.lengths[given] == 0].tolist()
     if never:
         raise ValueError(f"init holds items {never}, whose weight or column is zero; {hint}")
-    rank = np.linalg.matrix_rank(basis_matrix(columns, given), tol=SINGULAR_PIVOT)
+    rank = np.linalg.matrix_rank(basis_matrix(columns, given), tol=_SINGULAR_PIVOT)
     if rank < r:
         raise ValueError(
             f"init = {given.tolist()} is not a basis: its {r} columns have rank {rank}; {hint}"

@@ -109,7 +109,7 @@ def argument(**settings: Any) -> Any:
     return [], settings
 
 
-class Output(Options):
+class _Output(Options):
     """Where the result goes, and in which form."""
 
     as_json: bool = option("--json", "Write JSON to standard output.")
@@ -158,7 +158,7 @@ def command(
 
     def declare(kind: _Kind) -> _Kind:
         help, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n\nExample:\n")
-        output = [] if endings is None else Output.parameters()
+        output = [] if endings is None else _Output.parameters()
         params = [*kind.parameters(), *output, DEBUG]
         call = functools.partial(_run_command, kind, code, endings or ())
         name, end = kind.__name__.removesuffix("Options").lower(), epilog(example)
@@ -174,7 +174,7 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
     seed = None
     if values.get("seed", 0) is None and values.get("checkpoint") is None:
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
-    destination = Output(**values)
+    destination = _Output(**values)
     _check_destination(destination, (".json", ".csv", ".parquet", *endings))
     module, _, name = code.partition(".")
     work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
@@ -186,7 +186,7 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
         click.echo(f"zonodpp: seed {seed}; --seed {seed} gives the same result again", err=True)
 
 
-def _check_destination(destination: Output, known: Sequence[str]) -> None:
+def _check_destination(destination: _Output, known: Sequence[str]) -> None:
     """Raise before the work is done if its result could not be written afterwards."""
     if destination.as_json and destination.as_csv:
         raise click.UsageError("--json and --csv exclude each other")
@@ -206,7 +206,7 @@ def _ending(path: str) -> str:
     return os.path.splitext(path)[1].lower()
 
 
-def _write_result(result: Result, destination: Output) -> None:
+def _write_result(result: Result, destination: _Output) -> None:
     """Write the result where it was asked for."""
     if destination.out is not None:
         with replacing(destination.out) as temporary:

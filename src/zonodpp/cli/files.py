@@ -99,7 +99,7 @@ def read_array(source: Source, key: str | None = None) -> Matrix:
     array: Matrix
     if source.format == "mtx":
         with readable(source, "a Matrix Market file"):
-            array = read_matrix_market(text_lines(source), source.size())
+            array = _read_matrix_market(text_lines(source), source.size())
     elif source.format == "npz":
         array = _read_archive(source, key)
     else:
@@ -165,7 +165,7 @@ def readable(source: Source, kind: str) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
+def _read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
     r"""Return the matrix in the lines of a file of ``held`` bytes; a sparse one as a COO array.
 
     SciPy's reader is not used: it ends the process on some damaged files and ignores what follows a
@@ -173,9 +173,9 @@ def read_matrix_market(lines: Iterator[str], held: int) -> Matrix:
 
     Examples
     --------
-    >>> from zonodpp.cli.files import read_matrix_market
+    >>> from zonodpp.cli.files import _read_matrix_market
     >>> lines = iter("%%MatrixMarket matrix array real general\n2 1\n0.5\n3\n".splitlines())
-    >>> read_matrix_market(lines, held=54)
+    >>> _read_matrix_market(lines, held=54)
     array([[0.5],
            [3. ]])
     """

@@ -17,13 +17,13 @@ Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
 GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
 Answer = Literal["best", "draw"]
 Example = Literal["foods", "graph", "article", "digits"]
-TREE_FILES = (".npz", ".npy", ".edges", ".txt", ".graphml")
+_TREE_FILES = (".npz", ".npy", ".edges", ".txt", ".graphml")
 
 
-NOT_NEGATIVE = click.IntRange(min=0)
+_NOT_NEGATIVE = click.IntRange(min=0)
 PATH = click.Path(allow_dash=True)
 METHOD = option("--method", "How to draw.", default="auto")
-SEED = option("--seed N", "Same seed, same result. Default: a new one.", type=NOT_NEGATIVE)
+SEED = option("--seed N", "Same seed, same result. Default: a new one.", type=_NOT_NEGATIVE)
 
 
 class Input(Options):
@@ -41,7 +41,7 @@ class Input(Options):
     items = "rows"
 
 
-class ItemsInput(Input):
+class _ItemsInput(Input):
     """A file whose items are the rows or the columns."""
 
     items: Literal["rows", "columns"] = option("--items", "What the items are.", default="rows")
@@ -65,7 +65,7 @@ class RunOptions(Options):
     preset: str | None = option("--preset NAME", "paper (zonotope).")
     more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
     chains: int = option("--chains N", "Independent runs.", default=1)
-    burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=NOT_NEGATIVE)
+    burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=_NOT_NEGATIVE)
     thin: int = option("--thin N", "Steps from draw to draw.", default=1)
     seconds: float | None = option("--seconds S", "Stop after this time.")
     checkpoint: str | None = option("--checkpoint", "A file to go on from.", type=FILE)
@@ -73,7 +73,7 @@ class RunOptions(Options):
 
 
 @command("draws.draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
-class SampleOptions(RunOptions, Restriction, ItemsInput):
+class SampleOptions(RunOptions, Restriction, _ItemsInput):
     """Draw subsets of the rows of FILE whose items differ from each other.
 
     A draw has as many items as there are feature columns, or --rank. By default draws are exact
@@ -106,7 +106,7 @@ class SampleOptions(RunOptions, Restriction, ItemsInput):
     )
 
 
-class GraphInput(Options):
+class _GraphInput(Options):
     """A file with a graph, and how to read it."""
 
     file: str = argument(type=PATH)
@@ -117,8 +117,8 @@ class GraphInput(Options):
     undirected: bool = option("--undirected", "Ignore directions.")
 
 
-@command("trees.draw_spanning_trees", "Random spanning trees of a graph.", TREE_FILES)
-class TreesOptions(RunOptions, Restriction, GraphInput):
+@command("trees.draw_spanning_trees", "Random spanning trees of a graph.", _TREE_FILES)
+class TreesOptions(RunOptions, Restriction, _GraphInput):
     """Draw spanning trees of the graph in FILE, exactly: by default one, as a list of edges.
 
     FILE is an edge list (lines "u v" or "u v weight"), GraphML, or a symmetric matrix of edge
@@ -239,7 +239,7 @@ class ShortlistOptions(Restriction, Input):
 
 
 @command("apps.compute_volume", "Volume of a zonotope.")
-class VolumeOptions(ItemsInput):
+class VolumeOptions(_ItemsInput):
     r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
     In d dimensions the volume is the sum of |det| over all sets of d generators: exact for small
@@ -258,7 +258,7 @@ class VolumeOptions(ItemsInput):
 
 
 @command("info.show_facts", "This installation, a file, example data.", (".npy", ".txt", ".edges"))
-class InfoOptions(ItemsInput):
+class InfoOptions(_ItemsInput):
     """Describe FILE (shape, rank, what a draw would be), or else this installation.
 
     Of a table with text or missing values: its columns, their types, and what "zonodpp rows" uses.

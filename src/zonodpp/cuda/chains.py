@@ -24,16 +24,16 @@ from zonodpp.targets.target import Target
 
 def prepare_on_device(
     method: Method, target: Target, track: Sets, chains: int, checkpointed: bool
-) -> DeviceChains:
+) -> _DeviceChains:
     """Prepare a sampler for the device, or say what is missing or has no version there."""
     need_device()
     if isinstance(method, HitAndRun) and method.reflect is None:
         method = replace(method, reflect=False)
-    return DeviceChains(engine_of(method.prepare(target, track)), chains, checkpointed)
+    return _DeviceChains(engine_of(method.prepare(target, track)), chains, checkpointed)
 
 
 @dataclass(frozen=True)
-class SetsOfChains(SetTracker):
+class _SetsOfChains(SetTracker):
     """Tracked sets, once for each chain."""
 
     chains: int
@@ -45,7 +45,7 @@ class SetsOfChains(SetTracker):
 
 
 @dataclass
-class DeviceChains:
+class _DeviceChains:
     """All chains of a run; a draw of this sampler is a draw of each of them, side by side.
 
     Attributes
@@ -73,7 +73,7 @@ class DeviceChains:
     def tracker(self) -> SetTracker:
         """The tracked sets of all chains."""
         sets = self.engine.tracker
-        return SetsOfChains(sets.starts, sets.items, sets.n, self.chains)
+        return _SetsOfChains(sets.starts, sets.items, sets.n, self.chains)
 
     @property
     def width(self) -> int:

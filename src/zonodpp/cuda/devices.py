@@ -11,7 +11,7 @@ from numba import cuda
 
 from zonodpp._optional import optional
 
-LEAST_CAPABILITY = (7, 0)
+_LEAST_CAPABILITY = (7, 0)
 
 
 class NoDeviceError(RuntimeError):
@@ -28,9 +28,9 @@ def need_device() -> None:
             "numba misses"
         )
     capability = cuda.get_current_device().compute_capability
-    if tuple(capability) < LEAST_CAPABILITY:
+    if tuple(capability) < _LEAST_CAPABILITY:
         raise NoDeviceError(
-            f"device='cuda' needs compute capability {LEAST_CAPABILITY[0]}.{LEAST_CAPABILITY[1]} "
+            f"device='cuda' needs compute capability {_LEAST_CAPABILITY[0]}.{_LEAST_CAPABILITY[1]} "
             f"or higher, and this GPU has {capability[0]}.{capability[1]}"
         )
 

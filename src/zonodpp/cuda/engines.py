@@ -31,8 +31,8 @@ from zonodpp.samplers.mixture import Mixture
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 
-RESERVED = 1024  # bytes of shared memory that every block takes for itself
-LONG_LINE = 10  # times r items: from there on long steps are far ahead, and the GPU has none
+_RESERVED = 1024  # bytes of shared memory that every block takes for itself
+_LONG_LINE = 10  # times r items: from there on long steps are far ahead, and the GPU has none
 
 
 class Engine(Protocol):
@@ -59,7 +59,7 @@ class Engine(Protocol):
 
 def _need_shared(size: int, what: str) -> None:
     """Raise an error that says what fits, if a block cannot have so many bytes."""
-    limit = shared_limit() - RESERVED
+    limit = shared_limit() - _RESERVED
     if size > limit:
         raise ValueError(
             f"{what} takes {size:,} bytes of shared memory, and a block of this GPU has {limit:,}; "
@@ -67,7 +67,7 @@ def _need_shared(size: int, what: str) -> None:
         )
 
 
-class ExactEngine:
+class _ExactEngine:
     """Exact draws of a projection DPP, or of a DPP or k-DPP through its eigenvectors."""
 
     independent = True
@@ -127,7 +127,7 @@ def _unit_rows(sampler: ExactDraws) -> Floats:
     return rows / np.where(norms > 0, norms, 1.0)
 
 
-def random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
+def _random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
     """Return a random basis for each chain: the first independent items of a random order."""
     r = vectors.shape[1]
     layout = exact.layout_for(r)
@@ -176,14 +176,14 @@ class _BasesEngine:
             for basis in np.unique(np.atleast_2d(init), axis=0):
                 given_basis(basis, self.sampler.columns, self.n)
             return np.ascontiguousarray(np.broadcast_to(init, (len(keys), self.width)), np.int32)
-        return random_bases(self.vectors, self.table, to_device(keys), len(keys))
+        return _random_bases(self.vectors, self.table, to_device(keys), len(keys))
 
     def launch(self, chains: int, *arguments: Any) -> None:
         """Run the kernel, with as many blocks as hold so many chains."""
         launch(self.kernel, -(-chains // self.chains), self.threads, self.shared, *arguments)
 
 
-class ExchangeEngine(_BasesEngine):
+class _ExchangeEngine(_BasesEngine):
     """Exchange walks."""
 
     changing: tuple[str, ...] = ("bases", "inverses", "counts")
@@ -203,7 +203,7 @@ class ExchangeEngine(_BasesEngine):
         Another ``power`` than that of the sampler is not the law.
         """
         r, n, rule = self.width, self.n, RULES.index(self.sampler.rule)
-        self.blocks = blocks or blocks_for(rule, r, n, shared_limit() - RESERVED)
+        self.blocks = blocks or blocks_for(rule, r, n, shared_limit() - _RESERVED)
         self.chains, self.threads = self.blocks.chains, self.blocks.threads
         self.shared = 8 * self.chains * self.blocks.size(r, n)
         _need_shared(self.shared, f"a chain on bases of {r} items")
@@ -231,7 +231,7 @@ class ExchangeEngine(_BasesEngine):
         self.launch(chains, items, state["keys"], first, *places, records, thin)
 
 
-class ZonotopeEngine(_BasesEngine):
+class _ZonotopeEngine(_BasesEngine):
     """Hit-and-run on the zonotope."""
 
     changing: tuple[str, ...] = ("bases", "inverses", "points", "reduced costs", "ages", "counts")
@@ -240,7 +240,7 @@ class ZonotopeEngine(_BasesEngine):
         rule, columns = sampler.rule, sampler.columns
         if rule.reflect:
             raise ValueError("device='cuda' has no reflect=True; leave reflect or device out")
-        if rule.long_steps and sampler.tracker.n >= LONG_LINE * sampler.width:
+        if rule.long_steps and sampler.tracker.n >= _LONG_LINE * sampler.width:
             raise ValueError(
                 "device='cuda' walks through every tile of a line, and these lines have so many "
                 "that the processor takes long steps; pass window=..., or leave device out"
@@ -311,11 +311,11 @@ class ZonotopeEngine(_BasesEngine):
 def engine_of(sampler: Sampler) -> Engine:
     """Return the engine that does on the device what a sampler does on the processor."""
     if isinstance(sampler, ExactDraws | Mixture):
-        return ExactEngine(sampler)
+        return _ExactEngine(sampler)
     if isinstance(sampler, ExchangeWalk):
-        return ExchangeEngine(sampler)
+        return _ExchangeEngine(sampler)
     if isinstance(sampler, ZonotopeWalk):
-        return ZonotopeEngine(sampler)
+        return _ZonotopeEngine(sampler)
     if isinstance(sampler, Dilation):
         raise ValueError(
             "device='cuda' has no chains for DPPs, whose draws vary in size; pass method='exact', "

@@ -21,8 +21,8 @@ from zonodpp.cuda.walk_state import ChainMemory, is_inside
 from zonodpp.cuda.warps import WARP, group_functions
 from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
 
-WARPS = 8  # of a block, for targets that give a warp to each chain
-SUMS = 16  # products that a thread sums at once
+_WARPS = 8  # of a block, for targets that give a warp to each chain
+_SUMS = 16  # products that a thread sums at once
 
 
 class BlockShape(NamedTuple):
@@ -35,7 +35,7 @@ class BlockShape(NamedTuple):
 
     def items(self, n: int) -> ItemShares:
         """Return how threads share the products of a row of T."""
-        return share_items(n, self.threads, max(1, SUMS // self.chains))
+        return share_items(n, self.threads, max(1, _SUMS // self.chains))
 
     def size(self, r: int, n: int) -> int:
         """Return the doubles of shared memory for a chain: T, the exchange, products."""
@@ -47,7 +47,7 @@ def blocks_for(rule: int, r: int, n: int, limit: int, lanes: int = 0) -> BlockSh
     """Return blocks that fit into ``limit`` bytes of shared memory, if any do."""
     together = rule == HEAT_BATH
     lanes = lanes or lanes_for(n if together else 4 * r)
-    warps = WARPS if together and lanes == WARP else 1
+    warps = _WARPS if together and lanes == WARP else 1
     blocks = BlockShape(lanes, warps * WARP // lanes, warps * WARP, together)
     while 8 * blocks.chains * blocks.size(r, n) > limit:
         if blocks.lanes < WARP:
@@ -71,7 +71,7 @@ def _raising(power: float) -> Function:
     return raised
 
 
-def row_products(r: int, n: int, blocks: BlockShape) -> Function:
+def _row_products(r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the products of row s of T with all items, for all chains of a block."""
     chains, threads, items, places = blocks.chains, blocks.threads, blocks.items(n), places_for(r)
     parts, part, size, pitch = items.parts, items.part, blocks.size(r, n), places.pitch
@@ -97,7 +97,7 @@ def row_products(r: int, n: int, blocks: BlockShape) -> Function:
     return multiply_all
 
 
-def item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
+def _item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the draw of the entering item by the weights (|product| l_t)^p."""
     lanes, each, own = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes)
     pitch = places_for(r).pitch
@@ -154,7 +154,7 @@ def heat_bath(
     """Compile the parts of the heat-bath rule, between which all threads of a block wait."""
     chosen = 2 * places_for(r).size
     wait = group_functions(blocks.lanes, blocks.threads).wait
-    choose = item_choice(power, r, n, blocks)
+    choose = _item_choice(power, r, n, blocks)
 
     @inlined
     def draw_level(chain: ChainMemory, step: int) -> float:
@@ -177,7 +177,7 @@ def heat_bath(
         wait()
         return s, chain.whole[Index(2 * chain.at + chosen + 1)]
 
-    return draw_level, row_products(r, n, blocks), chosen_item
+    return draw_level, _row_products(r, n, blocks), chosen_item
 
 
 def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:

@@ -65,7 +65,7 @@ def draw_sizes(r: int, layout: Layout) -> Sizes:
     return Sizes(entries, few, room, pitch, pool, pool - room * pitch)
 
 
-def early_batch(layout: Layout, sizes: Sizes, vectors: Vectors) -> tuple[Function, Function]:
+def _early_batch(layout: Layout, sizes: Sizes, vectors: Vectors) -> tuple[Function, Function]:
     """Compile what is done while reflections are kept: a batch, and the step to the matrix N."""
     lanes, entries, pitch, base = layout.lanes, sizes.entries, sizes.pitch, sizes.base
     wait, length, reflect = block_barrier(layout.threads), vectors.length, vectors.reflect
@@ -99,7 +99,7 @@ def early_batch(layout: Layout, sizes: Sizes, vectors: Vectors) -> tuple[Functio
     return test_early, form_matrix
 
 
-def late_batch(
+def _late_batch(
     layout: Layout, sizes: Sizes, vectors: Vectors, mixture: bool
 ) -> tuple[Function, Function]:
     """Compile what is done when there is the matrix N: a batch, and the update of N after it."""
@@ -142,7 +142,7 @@ def late_batch(
     return test_late, update_matrix
 
 
-def batch_proposal(
+def _batch_proposal(
     layout: Layout, sizes: Sizes, square: Function, mixture: bool, start: bool
 ) -> Function:
     """Compile the proposal of a batch."""
@@ -181,7 +181,7 @@ def batch_proposal(
 
 
 @inlined
-def write_draw(items: Integers, r: int, to: Subsets) -> None:
+def _write_draw(items: Integers, r: int, to: Subsets) -> None:
     """Write the r items of a draw in ascending order, and -1 behind them."""
     for k in range(cuda.threadIdx.x, to.shape[0], cuda.blockDim.x):
         if k < r:
@@ -210,9 +210,9 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
     entries, few, room, pitch, total_pool, _ = sizes
     wait, choose = block_barrier(layout.threads), chooser(width)
     long, short = vector_functions(layout, entries), vector_functions(layout, few)
-    test_early, form_matrix = early_batch(layout, sizes, long)
-    test_late, update_matrix = late_batch(layout, sizes, short, mixture)
-    propose_batch = batch_proposal(layout, sizes, long.square, mixture, start)
+    test_early, form_matrix = _early_batch(layout, sizes, long)
+    test_late, update_matrix = _late_batch(layout, sizes, short, mixture)
+    propose_batch = _batch_proposal(layout, sizes, long.square, mixture, start)
 
     @kernel_with(layout.registers)
     def draw_subsets(
@@ -271,7 +271,7 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
                     formed = True
                 wait()
             wait()
-            write_draw(board.items, r, subsets[place // chains, chain])
+            _write_draw(board.items, r, subsets[place // chains, chain])
             if thread == 0:
                 cuda.atomic.add(looked_at, chain, count)
             wait()

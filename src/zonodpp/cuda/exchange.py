@@ -31,7 +31,7 @@ class ItemArrays(NamedTuple):
     masses: Floats  # (n,) the lengths of columns to the power p
 
 
-def exchange_function(r: int, blocks: BlockShape) -> Function:
+def _exchange_function(r: int, blocks: BlockShape) -> Function:
     """Compile the exchange itself."""
     lanes, own, places = blocks.lanes, turns(r, blocks.lanes), places_for(r)
     column, basis = places.column, places.basis
@@ -77,7 +77,7 @@ def exchange_function(r: int, blocks: BlockShape) -> Function:
     return exchange
 
 
-def exchange_choice(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:
+def _exchange_choice(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the choice of the item that leaves and the item that enters."""
     lanes, chains, threads, shared = blocks
     end, size, total = places_for(r).size + 1, blocks.size(r, n), blocks.items(n).total
@@ -132,8 +132,8 @@ def exchange_kernel(
     size, basis = blocks.size(r, n), places_for(r).basis
     spare, wait = chains * lanes < threads, group_functions(lanes, threads).wait
     load, save, _, _, _, renew = inverse_functions(r, lanes, threads)
-    choose = exchange_choice(rule, power, r, n, blocks)
-    exchange, track = exchange_function(r, blocks), presence(r, lanes)
+    choose = _exchange_choice(rule, power, r, n, blocks)
+    exchange, track = _exchange_function(r, blocks), presence(r, lanes)
 
     @kernel_with(registers)
     def walk(

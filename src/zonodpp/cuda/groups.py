@@ -17,7 +17,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.warps import WARP, group_functions
 
-LEAST = 1e-300  # no squared length of an accepted vector is smaller
+_LEAST = 1e-300  # no squared length of an accepted vector is smaller
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _reflections(layout: Layout, entries: int, square: Function) -> tuple[Functi
         product underflows. Returns beta in one thread, and 0 in all others.
         """
         lane = cuda.threadIdx.x % lanes
-        inverse = 1.0 / math.sqrt(max(square(x, m), LEAST))
+        inverse = 1.0 / math.sqrt(max(square(x, m), _LEAST))
         beta = 0.0
         if won:
             for k in range(entries):

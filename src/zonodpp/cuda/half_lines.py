@@ -57,7 +57,7 @@ def place_window(tally: Floats, window: float, number: float) -> None:
     tally[BACK] = window - tally[AHEAD] if window < INFINITE else window
 
 
-def tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
+def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
     """Compile the functions that add up what is seen on a line, see `line_steps`."""
     scaled_density = of_processor(lines.scaled_density)
     density_ratio = of_processor(lines.density_ratio)
@@ -123,7 +123,7 @@ def renewal_of(r: int, lanes: int) -> Function:
     return renew_worn
 
 
-def line_start(r: int, items: ItemShares) -> Function:
+def _line_start(r: int, items: ItemShares) -> Function:
     """Compile the beginning of the walk over one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
     basis, (u, v, reach, d) = places_for(r).basis, tile_places(r)
@@ -153,7 +153,7 @@ def line_start(r: int, items: ItemShares) -> Function:
     return start
 
 
-def tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Function]:
+def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Function]:
     """Compile what is noted of a tile: the pick, and the sets that it holds."""
     lanes, each, own, basis = items.lanes, items.each, turns(r, items.lanes), places_for(r).basis
     u, v, _, _ = tile_places(r)
@@ -203,8 +203,8 @@ def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShar
     multiply, renew_worn = inverse_functions(r, items.lanes).multiply, renewal_of(r, items.lanes)
     nearest_facet, ratio_test = facet_functions(r, items)
     lower_costs, cross = crossing(r, items)
-    add_tile, change_density = tally_functions(gibbs, exponent)
-    start, (pick, record) = line_start(r, items), tile_notes(fresh, r, items)
+    add_tile, change_density = _tally_functions(gibbs, exponent)
+    start, (pick, record) = _line_start(r, items), _tile_notes(fresh, r, items)
 
     @inlined
     def visit(

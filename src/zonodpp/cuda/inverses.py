@@ -20,7 +20,7 @@ from zonodpp.cuda.warps import WARP, group_functions
 ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 DRIFT = 1e-9  # an error of T E_B = 1 that is counted as drift
-BANKS = 16  # of shared memory, each as wide as a double
+_BANKS = 16  # of shared memory, each as wide as a double
 CHUNK = 5  # numbers that a thread reads before it uses them
 
 
@@ -34,7 +34,7 @@ def lanes_for(n: int) -> int:
 
 def spread(size: int, lanes: int) -> int:
     """Return the least size from ``size`` on that puts the chains of a warp into other banks."""
-    return size + (lanes - size) % BANKS
+    return size + (lanes - size) % _BANKS
 
 
 def turns(count: int, lanes: int) -> int:
@@ -46,7 +46,7 @@ def turns(count: int, lanes: int) -> int:
     return -(-count // lanes)
 
 
-class Places(NamedTuple):
+class _Places(NamedTuple):
     """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``."""
 
     r: int
@@ -58,11 +58,11 @@ class Places(NamedTuple):
     size: int  # of all, in doubles
 
 
-def places_for(r: int) -> Places:
+def places_for(r: int) -> _Places:
     """Return where things lie for bases of r items."""
     pitch = r | 1
     column, vector, end = r * pitch, r * pitch + r, r * pitch + 2 * r
-    return Places(r, pitch, column, vector, 2 * end, 2 * end + r, end + r)
+    return _Places(r, pitch, column, vector, 2 * end, 2 * end + r, end + r)
 
 
 def copier(count: int, lanes: int) -> Function:
@@ -98,7 +98,7 @@ def dot_product(r: int) -> Function:
     return dot
 
 
-class InverseFunctions(NamedTuple):
+class _InverseFunctions(NamedTuple):
     """What walks do with T; all threads of a warp call these functions together."""
 
     load: Function
@@ -110,7 +110,7 @@ class InverseFunctions(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def inverse_functions(r: int, lanes: int, threads: int = WARP) -> InverseFunctions:
+def inverse_functions(r: int, lanes: int, threads: int = WARP) -> _InverseFunctions:
     """Compile the functions for bases of r items, in blocks of so many threads."""
     pitch, column, vector, basis = places_for(r)[1:5]
     own, wait = turns(r, lanes), group_functions(lanes, threads).wait
@@ -149,7 +149,7 @@ def inverse_functions(r: int, lanes: int, threads: int = WARP) -> InverseFunctio
         wait()
 
     renew = renewal(r, lanes, threads, replace)
-    return InverseFunctions(load, save, multiply, times, replace, renew)
+    return _InverseFunctions(load, save, multiply, times, replace, renew)
 
 
 def replacement(r: int, lanes: int) -> Function:
@@ -180,7 +180,7 @@ def replacement(r: int, lanes: int) -> Function:
     return replace
 
 
-def drift_test(r: int, lanes: int, threads: int) -> Function:
+def _drift_test(r: int, lanes: int, threads: int) -> Function:
     """Compile the test whether T is the inverse of the basis no more."""
     _, pitch, _, _, basis, *_ = places_for(r)
     own, group_sum = turns(r, lanes), group_functions(lanes, threads).sum
@@ -247,7 +247,7 @@ def renewal(r: int, lanes: int, threads: int, replace: Function) -> Function:
     """Compile the computation of T from the basis."""
     _, pitch, _, _, basis, order, _ = places_for(r)
     own, wait = turns(r, lanes), group_functions(lanes, threads).wait
-    has_drifted = drift_test(r, lanes, threads)
+    has_drifted = _drift_test(r, lanes, threads)
     eliminate = elimination(r, lanes, threads, replace)
 
     @inlined

@@ -16,13 +16,13 @@ from zonodpp.cuda.compile import Word, cospi, device, sinpi
 # The purposes of numbers, the last word of the counter.
 PROPOSAL, CHOICE, STEP, DIRECTION, POINT, COST, PICK, PLACE, START = range(9)
 
-ROUNDS = 10
+_ROUNDS = 10
 WORD = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
-MULTIPLIER_0, MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-WEYL_0, WEYL_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
-UNIT = 2.0**-53
-UNUSED = np.uint64(11)  # bits of 64 that a floating-point number has no room for
+_MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL_0, _WEYL_1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+_UNIT = 2.0**-53
+_UNUSED = np.uint64(11)  # bits of 64 that a floating-point number has no room for
 
 
 @device
@@ -30,15 +30,15 @@ def philox(
     key_0: Word, key_1: Word, c_0: Word, c_1: Word, c_2: Word, c_3: Word
 ) -> tuple[Word, Word, Word, Word]:
     """Encrypt a counter of four 32-bit words; words are held in 64 bits."""
-    for _ in range(ROUNDS):
-        product_0 = MULTIPLIER_0 * c_0
-        product_1 = MULTIPLIER_1 * c_2
+    for _ in range(_ROUNDS):
+        product_0 = _MULTIPLIER_0 * c_0
+        product_1 = _MULTIPLIER_1 * c_2
         c_0 = (product_1 >> HALF) ^ c_1 ^ key_0
         c_1 = product_1 & WORD
         c_2 = (product_0 >> HALF) ^ c_3 ^ key_1
         c_3 = product_0 & WORD
-        key_0 = (key_0 + WEYL_0) & WORD
-        key_1 = (key_1 + WEYL_1) & WORD
+        key_0 = (key_0 + _WEYL_0) & WORD
+        key_1 = (key_1 + _WEYL_1) & WORD
     return c_0, c_1, c_2, c_3
 
 
@@ -55,8 +55,8 @@ def uniforms(key: Word, index: int, place: int, purpose: int) -> tuple[float, fl
         np.uint64(purpose),
     )
     return (
-        np.int64(((a << HALF) | b) >> UNUSED) * UNIT,
-        np.int64(((c << HALF) | d) >> UNUSED) * UNIT,
+        np.int64(((a << HALF) | b) >> _UNUSED) * _UNIT,
+        np.int64(((c << HALF) | d) >> _UNUSED) * _UNIT,
     )
 
 

@@ -10,7 +10,7 @@ from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.warps import group_functions
 
-PART = 8  # products that a thread sums at once
+_PART = 8  # products that a thread sums at once
 AHEAD = 24  # numbers that a thread reads before it uses them, if there are more than a few rows
 FEW = 16
 
@@ -33,7 +33,7 @@ class ItemShares(NamedTuple):
         return self.each * self.lanes
 
 
-def share_items(n: int, lanes: int, part: int = PART) -> ItemShares:
+def share_items(n: int, lanes: int, part: int = _PART) -> ItemShares:
     """Return how many items each lane has, in parts of at most so many."""
     each = -(-n // lanes)
     parts = -(-each // part)

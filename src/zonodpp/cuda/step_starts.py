@@ -18,7 +18,7 @@ from zonodpp.cuda.warps import group_functions
 
 
 @inlined
-def cost_of(given: Floats, first: Word, j: int) -> float:
+def _cost_of(given: Floats, first: Word, j: int) -> float:
     """Return the cost of an item: as given, or by the hash of SplitMix64."""
     if given.shape[0] > 0:
         return given[Index(min(j, given.shape[0] - 1))]
@@ -51,7 +51,7 @@ def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
             p = turn * lanes + lane
             if p < r:
                 item = chain.whole[Index(2 * at + basis + p)]
-                memory[Index(at + vector + p)] = cost_of(geometry.costs, first, item)
+                memory[Index(at + vector + p)] = _cost_of(geometry.costs, first, item)
         wait()
         for turn in range(own):
             i = turn * lanes + lane
@@ -68,7 +68,7 @@ def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
             for e in range(part):
                 j = (c * part + e) * lanes + lane
                 if wanted:
-                    difference = cost_of(geometry.costs, first, j) - products[e]
+                    difference = _cost_of(geometry.costs, first, j) - products[e]
                     reduced[Index(chain.number), Index(j)] = difference
         wait()
         for turn in range(own):

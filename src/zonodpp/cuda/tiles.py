@@ -24,7 +24,7 @@ REFRESH = 1000  # pivots after which T is computed anew
 INFINITE = np.inf
 
 
-class TilePlaces(NamedTuple):
+class _TilePlaces(NamedTuple):
     """Where the point on a line lies in the memory of a chain, behind its basis."""
 
     u: int  # the coordinates of the point
@@ -33,10 +33,10 @@ class TilePlaces(NamedTuple):
     d: int  # the direction
 
 
-def tile_places(r: int) -> TilePlaces:
+def tile_places(r: int) -> _TilePlaces:
     """Return where things lie for tiles of r items."""
     end = places_for(r).size
-    return TilePlaces(end, end + r, end + 2 * r, end + 3 * r)
+    return _TilePlaces(end, end + r, end + 2 * r, end + 3 * r)
 
 
 def tile_size(r: int, lanes: int) -> int:

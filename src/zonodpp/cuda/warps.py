@@ -11,7 +11,7 @@ from zonodpp._types import Integers
 from zonodpp.cuda.compile import Function, inlined
 
 WARP = 32  # threads that run in step
-ALL = 0xFFFFFFFF
+_ALL = 0xFFFFFFFF
 
 
 class GroupFunctions(NamedTuple):
@@ -45,8 +45,8 @@ def block_minimum(threads: int) -> Function:
     @inlined
     def block_least(value: int, none: int, found: Integers) -> int:
         """Return the least value of the block; within a warp, values ascend, but for ``none``."""
-        voters = cuda.ballot_sync(ALL, value < none)
-        least = cuda.shfl_sync(ALL, value, max(cuda.ffs(voters) - 1, 0))
+        voters = cuda.ballot_sync(_ALL, value < none)
+        least = cuda.shfl_sync(_ALL, value, max(cuda.ffs(voters) - 1, 0))
         if warps > 1:
             if cuda.laneid == 0:
                 found[cuda.threadIdx.x // WARP] = least
@@ -69,21 +69,21 @@ def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
     def group_sum(value: float) -> float:
         step = lanes // 2
         while step > 0:
-            value += cuda.shfl_xor_sync(ALL, value, step)
+            value += cuda.shfl_xor_sync(_ALL, value, step)
             step //= 2
         return value
 
     @inlined
     def get(value: float, source: int) -> float:
-        return cuda.shfl_sync(ALL, value, (cuda.laneid & ~(lanes - 1)) + source)
+        return cuda.shfl_sync(_ALL, value, (cuda.laneid & ~(lanes - 1)) + source)
 
     @inlined
     def least(value: float, place: int) -> tuple[float, np.int32]:
         here = np.int32(place)
         step = lanes // 2
         while step > 0:
-            other = cuda.shfl_xor_sync(ALL, value, step)
-            there = cuda.shfl_xor_sync(ALL, here, step)
+            other = cuda.shfl_xor_sync(_ALL, value, step)
+            there = cuda.shfl_xor_sync(_ALL, here, step)
             if other < value or (other == value and there < here):
                 value, here = other, there
             step //= 2
@@ -91,13 +91,13 @@ def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
 
     @inlined
     def any_thread(flag: bool) -> bool:
-        return cuda.any_sync(ALL, flag) != 0
+        return cuda.any_sync(_ALL, flag) != 0
 
     @inlined
     def running_sum(value: float) -> float:
         step = 1
         while step < lanes:
-            other = cuda.shfl_up_sync(ALL, value, step)
+            other = cuda.shfl_up_sync(_ALL, value, step)
             if cuda.laneid & (lanes - 1) >= step:
                 value += other
             step *= 2

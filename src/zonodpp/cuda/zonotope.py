@@ -47,8 +47,8 @@ from zonodpp.samplers.chains import ACCEPTED, STEPS
 from zonodpp.samplers.line_steps import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
-FEW_REGISTERS = 80
-OWN_MEMORY = 8192  # bytes of shared memory for each warp with which a multiprocessor is not full
+_FEW_REGISTERS = 80
+_OWN_MEMORY = 8192  # bytes of shared memory for each warp with which a multiprocessor is not full
 
 
 def registers_for(r: int, lanes: int) -> int:
@@ -56,10 +56,10 @@ def registers_for(r: int, lanes: int) -> int:
 
     Few registers let more warps run at once, unless shared memory allows few of them anyway.
     """
-    return FEW_REGISTERS if 8 * WARP // lanes * tile_size(r, lanes) <= OWN_MEMORY else 0
+    return _FEW_REGISTERS if 8 * WARP // lanes * tile_size(r, lanes) <= _OWN_MEMORY else 0
 
 
-def share_record(gibbs: bool, r: int, lanes: int) -> Function:
+def _share_record(gibbs: bool, r: int, lanes: int) -> Function:
     """Compile the end of what is tracked in a step."""
 
     @inlined
@@ -82,7 +82,7 @@ def share_record(gibbs: bool, r: int, lanes: int) -> Function:
     return record
 
 
-def step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
+def _step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the choice between the first tile and the pick."""
     lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, tile_places(r).d
     copy_inverse, copy_vector = copier(r * pitch, lanes), copier(r, lanes)
@@ -131,7 +131,7 @@ def step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function
     return end
 
 
-def step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
+def _step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile what a step begins with: the tile of the chain, a tiling, a point, a direction."""
     lanes, own, basis = items.lanes, turns(r, items.lanes), places_for(r).basis
     wait, _, _, _, any_thread, _ = group_functions(lanes)
@@ -168,7 +168,7 @@ def step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
 
 
 @inlined
-def count_step(
+def _count_step(
     counts: Integers, chain: ChainMemory, accepted: bool, moved: bool, tiles: int, lost: int
 ) -> None:
     """Count a step and what has come of it."""
@@ -187,9 +187,9 @@ def zonotope_kernel(
     """Compile the kernel for a rule and a size, with at most so many registers for a thread."""
     lanes, each, part = items.lanes, items.each, items.part
     chains, size, wait = WARP // lanes, tile_size(r, lanes), group_functions(lanes).wait
-    begin_step, end_step = step_beginning(fresh, r, items), step_ending(gibbs, fresh, r, items)
+    begin_step, end_step = _step_beginning(fresh, r, items), _step_ending(gibbs, fresh, r, items)
     walk_half = half_walk(gibbs, fresh, exponent, r, items)
-    record = share_record(gibbs, r, lanes)
+    record = _share_record(gibbs, r, lanes)
 
     @kernel_with(registers)
     def walk(
@@ -236,7 +236,7 @@ def zonotope_kernel(
                 age = marks[PICKED_AGE] if moved else age
                 age = REFRESH if marks[LOST] != 0 else age
                 wait()
-                count_step(records.counts, chain, accepted, moved, tiles, marks[LOST])
+                _count_step(records.counts, chain, accepted, moved, tiles, marks[LOST])
                 if exists and (done + 1) % thin == 0:
                     to = records.subsets[draw, number]
                     write_sorted(home.bases[Index(number)], 0, r, to, lane, lanes)

@@ -149,7 +149,7 @@ def rp_cholesky(
 def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
     """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
-        K, precision = as_kernel(X)
+        K, precision = _as_kernel(X)
         return KernelColumns(np.diagonal(K), lambda items: K[items].T, precision)
     rows = finite_rows(X)
     block = kernel_function(rows, kernel, gamma)
@@ -201,7 +201,7 @@ def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
         ...
     zonodpp.linalg.kernel.NotPositiveError: K is not positive semidefinite: ...
     """
-    kernel, precision = as_kernel(K)
+    kernel, precision = _as_kernel(K)
     values = scipy.linalg.eigvalsh(kernel)
     tol = rounding_share(len(kernel), precision) if tol is None else tol
     rounding_of_eigenvalues(values, "K", tol)
@@ -244,7 +244,7 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
            [2., 2.]])
     """
     one_of(how, "how", ("clip", "shift"))
-    kernel, _ = as_kernel(K)
+    kernel, _ = _as_kernel(K)
     values, vectors = scipy.linalg.eigh(kernel)
     if values[0] >= 0:
         return kernel.copy()
@@ -256,6 +256,6 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     return np.asarray(root @ root.T)
 
 
-def as_kernel(K: MatrixLike) -> tuple[Floats, float]:
+def _as_kernel(K: MatrixLike) -> tuple[Floats, float]:
     """Return a symmetric float64 matrix, and the precision that it was given to."""
     return read_kernel(K, "K", "for rows of features name a kernel, such as kernel='rbf'")[:2]

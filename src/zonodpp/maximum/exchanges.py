@@ -53,7 +53,7 @@ class Factor(NamedTuple):
         return np.asarray(share)
 
 
-def factor_of(items: Items, members: Integers) -> Factor:
+def _factor_of(items: Items, members: Integers) -> Factor:
     """Factorise L_S without squaring its condition number."""
     stack = np.vstack([items.unit[members].T, np.diag(np.sqrt(items.ridge[members]))])
     Q, R = np.linalg.qr(stack)
@@ -78,7 +78,7 @@ class Climb(NamedTuple):
 def climb(items: Items, members: Integers, *, free_size: bool, swaps: bool = True) -> Climb:
     """Exchange one item at a time, and add or drop one if the size is free, while log det grows."""
     steps = 0
-    factor = factor_of(items, members)
+    factor = _factor_of(items, members)
     while swaps and members.size:
         changed, gains = _best_move(items, members, factor, free_size)
         if changed is None:
@@ -89,7 +89,7 @@ def climb(items: Items, members: Integers, *, free_size: bool, swaps: bool = Tru
             few = Items(*(part[active] for part in items))
             found = climb(few, np.searchsorted(active, members), free_size=free_size)
             changed, taken = active[found.members], found.steps
-        fresh = factor_of(items, changed)
+        fresh = _factor_of(items, changed)
         if not fresh.log_det > factor.log_det:
             return Climb(members, factor.log_det, steps, settled=False)
         members, factor, steps = changed, fresh, steps + taken

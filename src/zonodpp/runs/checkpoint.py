@@ -27,7 +27,7 @@ SHARE = 0.05  # of the time, at most, goes into writing them
 GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # those that a file may name
 # Indices in their states, each with its largest value: NumPy takes a state as it is and reads its
 # memory there.
-INDICES = {"pos": 624, "buffer_pos": 4}
+_INDICES = {"pos": 624, "buffer_pos": 4}
 
 
 class Checkpoint:
@@ -205,7 +205,7 @@ def _generator_in(state: Header) -> np.random.Generator:
     bits.state = state
     if _as_json(bits.state) != state:
         raise ValueError(f"the state of generator {name} is none")
-    for index, most in INDICES.items():
+    for index, most in _INDICES.items():
         place = {**state, **state["state"]}.get(index, 0)
         if type(place) is not int or not 0 <= place <= most:
             raise ValueError(f"{index} of generator {name} is {str(place)[:40]}")

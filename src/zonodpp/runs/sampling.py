@@ -22,9 +22,9 @@ from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
 from zonodpp.targets.target import Target
 
-DEVICES = ("cpu", "cuda")
-MOST_WORKERS = 10_000  # threads; more than any machine runs at once
-OTHER_NAMES = {  # what other libraries call the parameters of `sample`
+_DEVICES = ("cpu", "cuda")
+_MOST_WORKERS = 10_000  # threads; more than any machine runs at once
+_OTHER_NAMES = {  # what other libraries call the parameters of `sample`
     "rng": ("seed", "random_state", "random_seed", "generator"),
     "draws": ("n", "size", "n_samples", "num_samples", "samples", "n_draws", "num_draws", "steps"),
     "chains": ("n_chains", "num_chains", "nchains"),
@@ -145,7 +145,7 @@ def sample(
     >>> samples.method
     'exact'
     """
-    chosen = method_of(method, target, options, OTHER_NAMES)
+    chosen = method_of(method, target, options, _OTHER_NAMES)
     if draws is not None or seconds is None:
         draws = as_count(1000 if draws is None else draws, "draws", 1)
     chains = as_count(chains, "chains", 1)
@@ -154,9 +154,9 @@ def sample(
     if seconds is not None:
         seconds = as_positive(seconds, "seconds")
     if workers is not None:
-        workers = as_count(workers, "workers", 1, MOST_WORKERS)
+        workers = as_count(workers, "workers", 1, _MOST_WORKERS)
     sets = tracked_sets(track, target)
-    device = one_of("cpu" if device is None else device, "device", DEVICES)
+    device = one_of("cpu" if device is None else device, "device", _DEVICES)
     if device == "cpu":
         sampler, abreast = chosen.prepare(target, sets), 1
     else:

@@ -23,11 +23,11 @@ from zonodpp.samplers import Sampler, State
 
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
 # Multiplications of the first call of a slice, if a step takes r^2 n: walks take about as many.
-FIRST_WORK = 100_000
+_FIRST_WORK = 100_000
 GROWTH = 16  # times the steps of the call before, at most: the pace of a few steps may mislead
-CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
-ALWAYS_THERE = 2**20  # bytes that every machine has
-FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
+_CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
+_ALWAYS_THERE = 2**20  # bytes that every machine has
+_FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -70,7 +70,7 @@ class Run:
     tracked: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        room = FIRST_ROOM if self.draws is None else self.draws
+        room = _FIRST_ROOM if self.draws is None else self.draws
         self.subsets, self.tracked = empty_rows(self.sampler, len(self.chains), room)
 
     @property
@@ -136,7 +136,7 @@ def row_bytes(sampler: Sampler) -> int:
     return 4 * sampler.width + 8 * sampler.tracker.size
 
 
-def need_memory(size: int, what: str) -> None:
+def _need_memory(size: int, what: str) -> None:
     """Raise MemoryError if something takes more bytes than this machine has."""
     if size > (memory := physical_memory()):
         raise MemoryError(
@@ -147,10 +147,10 @@ def need_memory(size: int, what: str) -> None:
 
 def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
-    room = FIRST_ROOM if draws is None else draws
-    size = chains * (CHAIN_BYTES + room * row_bytes(sampler))
-    if size > ALWAYS_THERE:  # what every machine has needs no words
-        need_memory(size, f"{chains:,} chains of {room:,} draws")
+    room = _FIRST_ROOM if draws is None else draws
+    size = chains * (_CHAIN_BYTES + room * row_bytes(sampler))
+    if size > _ALWAYS_THERE:  # what every machine has needs no words
+        _need_memory(size, f"{chains:,} chains of {room:,} draws")
 
 
 def start_chains(
@@ -162,7 +162,7 @@ def start_chains(
         state = sampler.start(generator, init)
         if len(generators) > 1 and not chains:
             size = len(generators) * sum(array.nbytes for array in state.values())
-            need_memory(size, f"the states of {len(generators):,} chains")
+            _need_memory(size, f"the states of {len(generators):,} chains")
         chains.append(Chain(generator, state, -burn_in, sums=np.zeros(sampler.tracker.size)))
     return chains
 
@@ -176,7 +176,7 @@ def advance(
     """
     before = begun = time.perf_counter()
     made = 0
-    guess = FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
+    guess = _FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
     steps = int(chain.steps * min(1.0, seconds / BLOCK)) or min(max(1, guess), GROWTH)
     while True:
         position = chain.position(thin)

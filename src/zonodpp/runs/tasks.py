@@ -20,10 +20,10 @@ from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
-RETRIES = 3  # times that a slice which the executor has lost is made again
+_RETRIES = 3  # times that a slice which the executor has lost is made again
 
-REMOTE_BYTES = 2**26  # of draws that a slice elsewhere makes at most
-MOST_KNOWN = 4  # samplers that a process of an executor keeps
+_REMOTE_BYTES = 2**26  # of draws that a slice elsewhere makes at most
+_MOST_KNOWN = 4  # samplers that a process of an executor keeps
 
 _known: dict[str, Sampler] = {}  # samplers that have travelled to this process
 
@@ -52,7 +52,7 @@ def _unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
     sampler: Sampler = pickle.loads(content) if isinstance(content, bytes) else content
     refreeze(sampler)
     _known[key] = sampler
-    while len(_known) > MOST_KNOWN:
+    while len(_known) > _MOST_KNOWN:
         _known.pop(next(iter(_known)), None)
     return sampler
 
@@ -71,7 +71,7 @@ def _advance_elsewhere(
         if sampler is None:
             return None
         chain = copy.deepcopy(chain)
-        rows = max(1, REMOTE_BYTES // row_bytes(sampler))
+        rows = max(1, _REMOTE_BYTES // row_bytes(sampler))
         if draws is not None:
             rows = min(rows, draws - chain.drawn)
         subsets, tracked = empty_rows(sampler, rows)
@@ -137,7 +137,7 @@ class _Tasks:
             if self.ours:
                 raise
             self._lost[index] += 1
-            if isinstance(error, futures.BrokenExecutor) or self._lost[index] > RETRIES:
+            if isinstance(error, futures.BrokenExecutor) or self._lost[index] > _RETRIES:
                 raise LostWorkers(
                     f"the executor has lost its workers ({type(error).__name__}: {error})"
                 ) from error

@@ -25,8 +25,8 @@ PackedState = NDArray[np.void]  # a state in one block of memory
 Sets = Sequence[Sequence[int]] | None  # tracked sets of item numbers
 Made = TypeVar("Made")
 
-MOST_REMEMBERED = 8  # things prepared for one target: methods with their options
-STARTS = 64  # states in which chains start: so many that few of a run's chains share one
+_MOST_REMEMBERED = 8  # things prepared for one target: methods with their options
+_STARTS = 64  # states in which chains start: so many that few of a run's chains share one
 SMALL_STATE = 2**18  # bytes up to which such a state is remembered
 LINE = 64  # bytes in a line of the cache
 _remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary()
@@ -184,7 +184,7 @@ def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
         with one_thread(target.r**2 * target.n):
             found = make()
     known[key] = found  # in the last place: the first one is forgotten first
-    if len(known) > MOST_REMEMBERED:
+    if len(known) > _MOST_REMEMBERED:
         known.pop(next(iter(known)), None)
     return found
 
@@ -218,12 +218,12 @@ def unpacked(record: PackedState) -> State:
 def remembered_start(
     known: dict[int, PackedState], rng: Rng, make: Callable[[Rng], State]
 ) -> State:
-    """Return the state of a fresh chain: a copy of one of `STARTS` states, picked at random.
+    """Return the state of a fresh chain: a copy of one of `_STARTS` states, picked at random.
 
     ``make`` makes each of them when it is first picked, by a generator that belongs to its number,
     so that no draw depends on earlier calls. ``known`` remembers those that are small.
     """
-    number = int(rng.random() * STARTS)
+    number = int(rng.random() * _STARTS)
     state = known.get(number)
     if state is None:
         with one_thread():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
-LENGTHS_AT_ONCE = 1024  # columns that are whitened together, to take their lengths
+_LENGTHS_AT_ONCE = 1024  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
 DRAWS, PROPOSALS = range(2)  # what is counted
 
@@ -169,7 +169,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
     lengths = np.empty(target.n)
     rows = columns.dense if len(columns.dense) else where.matrix.T
     with one_thread():  # each of the products is small
-        for span, chunk in row_chunks(rows, LENGTHS_AT_ONCE):
+        for span, chunk in row_chunks(rows, _LENGTHS_AT_ONCE):
             lengths[span] = where.gram.diagonal(chunk.T)
     leverages = lengths if where.scale is None else lengths * where.scale**2
     return ExactDraws(

@@ -87,7 +87,7 @@ def acceptance(rule: int, ratio: float) -> float:
 
 
 @inline_source
-def propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
+def _propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
     """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
     inside, outside, rule = chain.basis.inside, chain.basis.outside, chain.rule
     lengths = chain.columns.lengths
@@ -105,7 +105,7 @@ def propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
 
 
 @forceinline
-def raised_weights(
+def _raised_weights(
     entries: Floats, lengths: Floats, power: float, noise: float, weights: Floats
 ) -> None:
     """Set weights[t] = (|entries[t]| lengths[t])^power, up to a factor; noise counts as zero."""
@@ -140,7 +140,7 @@ def entering_weights(chain: ExchangeChain, s: int) -> None:
             row[inside[k]] = 1.0 if k == s else 0.0
     noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
     entries = tableau[s] if chain.whole else row
-    raised_weights(entries, columns.lengths, power, noise, scratch.weights)
+    _raised_weights(entries, columns.lengths, power, noise, scratch.weights)
 
 
 @forceinline
@@ -188,7 +188,7 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
 
 
 @forceinline
-def reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> None:
+def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> None:
     """Replace one entry of an ascending array by another and keep it so, without branches."""
     r = ordered.shape[0]
     for i in range(r - 1):
@@ -199,7 +199,7 @@ def reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> N
 
 
 @forceinline
-def share_of(column: Floats, p: int) -> float:
+def _share_of(column: Floats, p: int) -> float:
     """Return the share that entry p has in the squared length of the column."""
     total = 0.0
     for k in range(column.shape[0]):
@@ -220,7 +220,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
             column[k] = tableau[k, t]
     else:
         tableau_column(chain.columns, tableau, t, column)
-    share = share_of(column, s)
+    share = _share_of(column, s)
     if share <= SMALL * SMALL and age[0] > 0:
         counts[TINY_PIVOTS] += 1
         return False
@@ -230,7 +230,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
             for k in range(column.shape[0]):
                 tableau[k, t] = 1.0 if k == s else 0.0
         leaving = inside[s]
-        reorder(scratch.ordered, scratch.others, leaving, t)
+        _reorder(scratch.ordered, scratch.others, leaving, t)
         inside[s] = t
         outside[-1 - place[t]] = leaving
         place[leaving] = place[t]
@@ -259,7 +259,7 @@ def walk(address: int, chain: ExchangeChain) -> bool:
                 progress[0], progress[1], progress[2], progress[3] = k, step, s, t
                 return False
             if t < 0 and chain.rule != HEAT_BATH:
-                s, t = propose_exchange(rng, chain)
+                s, t = _propose_exchange(rng, chain)
             elif t < 0:
                 spot = rng.random() * r
                 s = min(int(spot), r - 1)

@@ -41,12 +41,12 @@ WORDS = {  # that an option may be
 # A whole chord of dense columns crosses about n tiles, and by long steps it takes a few pivots for
 # each item of a basis, each as long as two or three tiles: they are ahead from about n = 5 r on.
 # Chords of a graph are shorter, and few items are not worth the time to compile long steps.
-LONG_CHORD, LONG_CHORD_PER_ITEM = 100, 5
-TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `default_window`
+_LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
+_TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
-ITEMS_SEEN = 1000  # of which `default_window` looks whether they may enter a basis
+_ITEMS_SEEN = 1000  # of which `_default_window` looks whether they may enter a basis
 DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
-PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
+_PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
 
@@ -128,7 +128,7 @@ class HitAndRun:
 
     def _chosen(self, option: str) -> str:
         """Return an option, or its default."""
-        return getattr(self, option) or (PLAIN if self.preset is None else PAPER)[option]
+        return getattr(self, option) or (_PLAIN if self.preset is None else PAPER)[option]
 
     def suits(self, target: Target) -> bool:
         """Return True: a chain on bases exists for every target that names this method."""
@@ -153,14 +153,14 @@ class HitAndRun:
         costs = None if self.c is None else frame.costs(as_costs(self.c, target.n))
         columns = frame.columns
         whole_chord = self.window is None and not gibbs and not fresh
-        long = whole_chord and target.n >= max(LONG_CHORD, LONG_CHORD_PER_ITEM * target.r)
+        long = whole_chord and target.n >= max(_LONG_CHORD, _LONG_CHORD_PER_ITEM * target.r)
         factor, unit = _direction_factor(frame, self._chosen("directions"))
         mass, level = _masses(columns, q, s, target.power)
         reflect, window = bool(self.reflect), np.inf
         if self.window is not None:
             window = float(np.ldexp(self.window, -unit))
         elif not whole_chord:
-            window = default_window(frame, factor, reflect)
+            window = _default_window(frame, factor, reflect)
         rule = Rule(
             factor=frozen(np.tril(factor)),
             mass=frozen(mass),
@@ -211,8 +211,8 @@ def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[F
     return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
 
 
-def default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
-    """Return the window in which a step crosses about TILES_PER_ITEM * r tiles.
+def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
+    """Return the window in which a step crosses about _TILES_PER_ITEM * r tiles.
 
     With fresh tilings only the basis carries over from step to step, and it is renewed once each
     of its r items had several chances to leave: longer walks cost more and gain nothing. With
@@ -227,11 +227,11 @@ def default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     columns, W = frame.columns, frame.ellipsoid.whitener
     basis = random_basis(columns, np.random.default_rng(SEED))
     usable = np.flatnonzero(columns.lengths)
-    some = usable[:: -(-usable.size // ITEMS_SEEN)]
+    some = usable[:: -(-usable.size // _ITEMS_SEEN)]
     T = inverse_of(columns, basis)
     tableau = np.abs(to_dense(T @ matrix_of(columns)[:, some]))
     entering = tableau > DEPENDENT * np.linalg.norm(T, axis=1, keepdims=True)
     m = max(1.0, float(entering.mean()) * usable.size)
     rate = np.sqrt(2 * m / np.pi) * np.linalg.norm(W @ factor)
-    wanted = len(basis) * (TILES_PER_ITEM_TRACKED if reflect else TILES_PER_ITEM)
+    wanted = len(basis) * (TILES_PER_ITEM_TRACKED if reflect else _TILES_PER_ITEM)
     return float(wanted / rate)

@@ -65,7 +65,7 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
             if half == 0:
                 if home.age[0] >= pivots.OLDEST:
                     return lines.OLD_HOME
-                begin_line(rng, chain, home, line, scratch)
+                _begin_line(rng, chain, home, line, scratch)
             lines.copy_tile(stack, lines.HOME, lines.WALKER)
             for p in range(line.d.shape[0]):
                 walker.v[p] *= forward
@@ -78,13 +78,13 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
         tally[VISITED] = 0.0
         progress[lines.HALF] += 1
         if half == 1:
-            total: float = end_line(rng, chain, home, line)
+            total: float = _end_line(rng, chain, home, line)
             lines.finish_step(chain, home.basis, line, total)
     return lines.DONE
 
 
 @inline_source
-def begin_line(
+def _begin_line(
     rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, scratch: TileScratch
 ) -> None:
     """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
@@ -170,7 +170,7 @@ def walk_half(
                 level -= 1
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
-            reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
+            _reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
         else:
             status = lines.DONE
             break
@@ -194,7 +194,7 @@ def rescale(tally: Floats, share: Floats, level: int) -> None:
 
 
 @inline_source
-def end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
+def _end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
     """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
     u, v, x, d, tally = home.u, home.v, chain.x, line.d, line.tally
     rule, counts = chain.rule, chain.counts
@@ -222,7 +222,7 @@ def end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) 
 
 
 @forceinline
-def reflect_line(
+def _reflect_line(
     metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats, speeds: Floats
 ) -> None:
     """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.

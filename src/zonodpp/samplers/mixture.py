@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from zonodpp.targets.dpp import DPP
     from zonodpp.targets.kdpp import KDPP
 
-NEVER = 1e-18  # the chance of larger draws than there is room for; such draws are made again
-NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
+_NEVER = 1e-18  # the chance of larger draws than there is room for; such draws are made again
+_NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Mixture:
     def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Draw len(subsets) sets; rows end in -1 where a draw has fewer items than others may."""
         counts, chosen = state["counts"], np.empty(len(self.taking), np.int64)
-        subsets[:] = NO_ITEM
+        subsets[:] = _NO_ITEM
         if self.algorithm == "rejection":
             tables = self.vectors, self.cumulative, self.taking
             scratch = chosen, np.empty((self.width, self.width)), np.empty((3, self.width))
-            draw_mixture(rng, *tables, subsets, counts, *scratch)
+            _draw_mixture(rng, *tables, subsets, counts, *scratch)
         else:
             for subset in subsets:
                 size = choose(rng, self.taking, len(subset), chosen)
@@ -64,7 +64,7 @@ class Mixture:
                 rows = subset[None, :size], counts
                 draw_by_chain_rule(rng, columns, frozen(np.eye(size)), squares, squares, *rows)
         subsets.sort(axis=1)
-        subsets[subsets == NO_ITEM] = -1
+        subsets[subsets == _NO_ITEM] = -1
         self.tracker.fill(subsets, tracked)
 
     def check(self, state: State) -> None:
@@ -81,7 +81,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
         target.vectors,
         frozen(cumulative),
         target.taking,
-        max(1, int(np.sum(tail > NEVER)) - 1),
+        max(1, int(np.sum(tail > _NEVER)) - 1),
         SetTracker.of(None, target.n),
     )
 
@@ -105,7 +105,7 @@ def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
 
 
 @inline_source
-def propose_item(
+def _propose_item(
     rng: Rng, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
 ) -> tuple[int, float]:
     """Draw an item from the leverage scores; return it with its score, and set its column."""
@@ -128,7 +128,7 @@ def propose_item(
 
 
 @no_refcount
-def draw_mixture(
+def _draw_mixture(
     rng: Rng,
     vectors: Floats,
     cumulative: Floats,
@@ -148,7 +148,7 @@ def draw_mixture(
                 N[j, i] = 1.0 if i == j else 0.0
         for m in range(size, 0, -1):
             while True:
-                item, length = propose_item(rng, vectors, cumulative, chosen, column)
+                item, length = _propose_item(rng, vectors, cumulative, chosen, column)
                 left = outside(N, m, size, column, c)
                 counts[1] += 1
                 if rng.random() * length < left:

@@ -24,8 +24,8 @@ from zonodpp.samplers.picks import outside, reflect
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
 
-POOL = 2**22  # bytes of proposals from one pass, if that is enough for one draw
-SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
+_POOL = 2**22  # bytes of proposals from one pass, if that is enough for one draw
+_SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
 DRAWS, PROPOSALS, PASSES = range(3)  # what is counted
 
 
@@ -67,7 +67,7 @@ class StreamedDraws:
 
     def _empty(self) -> State:
         r = self.target.r
-        room = int(self.pool + SPREADS * np.sqrt(self.pool)) + 1
+        room = int(self.pool + _SPREADS * np.sqrt(self.pool)) + 1
         return {
             "counts": np.zeros(len(self.counters), np.int64),
             "items": np.zeros(room, np.int64),
@@ -85,7 +85,7 @@ class StreamedDraws:
             if state["pool"][0] == state["pool"][1]:
                 self._fill(state, rng)
             pool = (state[name] for name in ("items", "rows", "pool", "N", "picks"))
-            done += draw_from_pool(rng, *pool, subsets[done:], state["counts"])
+            done += _draw_from_pool(rng, *pool, subsets[done:], state["counts"])
         self.tracker.fill(subsets, tracked)
 
     def _fill(self, state: State, rng: Rng) -> None:
@@ -113,14 +113,14 @@ class StreamedDraws:
 def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
     """Choose the pool: 4 MiB of proposals, or enough for one draw."""
     r = target.r
-    enough = max(POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
+    enough = max(_POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
     pool = pool or int(enough)
     last = remember(target, ("pool", pool), _Last)
     return StreamedDraws(target, SetTracker.of(None, target.n), pool, last)
 
 
 @jit
-def draw_from_pool(
+def _draw_from_pool(
     rng: Rng,
     items: Integers,
     rows: Floats,

@@ -41,7 +41,7 @@ def step(rng: Rng, indptr: Indices, share: Floats, other: Indices, node: int) ->
 
 
 @inline_source
-def grow_by_wilson(
+def _grow_by_wilson(
     rng: Rng, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> None:
     """Walk from each node in turn to the tree, until all are in it or it has ``limit`` steps."""
@@ -65,7 +65,7 @@ def grow_by_wilson(
 
 
 @inline_source
-def grow_by_aldous_broder(
+def _grow_by_aldous_broder(
     rng: Rng, walk: TreeWalk, tree: Indices, under_way: Integers, limit: int
 ) -> None:
     """Walk in each block until all nodes are seen, or the tree has ``limit`` steps."""
@@ -115,9 +115,9 @@ def draw_trees(
                 tree[root] = edge.shape[0]
         limit += under_way[STEPS]  # as a number of steps of the present tree
         if wilson:
-            grow_by_wilson(rng, walk, tree, under_way, limit)
+            _grow_by_wilson(rng, walk, tree, under_way, limit)
         else:
-            grow_by_aldous_broder(rng, walk, tree, under_way, limit)
+            _grow_by_aldous_broder(rng, walk, tree, under_way, limit)
         if under_way[START] < nodes:
             return k
         size = 0

@@ -47,7 +47,7 @@ MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begi
 PACE = 1e8  # steps a second, about
 # r^3 log r over this is the time of an exact draw, in seconds, where weights that lie far apart
 # make the columns dense: 258 s were measured at r = 4,000.
-DENSE_PACE = 2e9
+_DENSE_PACE = 2e9
 LARGEST = 1e290  # weights are scaled to be no larger, so that degrees do not overflow
 
 
@@ -96,7 +96,7 @@ class Trees:
         # NaN, for graphs too large to tell, means a walk as well: nothing else draws there.
         if not steps > steps_of_exact(target.r):
             return True
-        seconds = target.r**3 * math.log(target.r + 1) / DENSE_PACE
+        seconds = target.r**3 * math.log(target.r + 1) / _DENSE_PACE
         if seconds > 1.0:
             warnings.warn(
                 f"edge weights trap the random walk ({steps:.0e} steps a tree), so method='exact' "

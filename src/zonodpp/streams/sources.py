@@ -102,7 +102,7 @@ def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
 
 
 @dataclass(frozen=True)
-class IteratedRows(RowSource):
+class _IteratedRows(RowSource):
     """Batches of a function that returns a fresh iterator, of rows or of (rows, weights) pairs.
 
     There are no readers of single batches.
@@ -123,7 +123,7 @@ class IteratedRows(RowSource):
 
 
 @dataclass(frozen=True)
-class DaskRows(RowSource):
+class _DaskRows(RowSource):
     """Batches that are Dask tasks; a pass runs on the workers, and only results travel."""
 
     tasks: tuple[Any, ...]  # delayed Batch, which the readers compute
@@ -146,7 +146,7 @@ def _delayed(function: Callable[..., object]) -> Any:
 
 def _dask_rows(tasks: Iterable[Any]) -> RowSource:
     batches = tuple(tasks)
-    return DaskRows(tuple(batch.compute for batch in batches), batches)
+    return _DaskRows(tuple(batch.compute for batch in batches), batches)
 
 
 def _map_rows(
@@ -192,13 +192,13 @@ def _row_group(fragment: Any, columns: tuple[str, ...], weights: str | None) -> 
     return _of_table(fragment.to_table(columns=names), columns, weights)
 
 
-def parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
+def _parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Parquet dataset, one batch for each row group."""
     groups = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
     return RowSource(tuple(partial(_row_group, group, columns, weights) for group in groups))
 
 
-def frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
+def _frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Dask dataframe, one batch for each partition."""
     read = _delayed(_of_table)
     return _dask_rows(read(part, columns, weights) for part in X.to_delayed())
@@ -255,11 +255,11 @@ def source_of(
     if isinstance(X, str | os.PathLike):
         data = optional("pyarrow.dataset", "parquet", "reading Parquet").dataset(X)
         found = _chosen(data.schema.names, columns, weights, ids)
-        labels = None if ids is None else parquet_rows(data, (ids,), None)
-        return parquet_rows(data, found, weights), labels
+        labels = None if ids is None else _parquet_rows(data, (ids,), None)
+        return _parquet_rows(data, found, weights), labels
     if dask and hasattr(X, "columns"):
         found = _chosen(list(X.columns), columns, weights, ids)
-        return frame_rows(X, found, weights), None if ids is None else frame_rows(X, (ids,), None)
+        return _frame_rows(X, found, weights), None if ids is None else _frame_rows(X, (ids,), None)
     if is_dataframe(X):
         return None
     kinds = {"a memory map": mapped, "a Dask array": dask, "a function": callable(X)}
@@ -279,4 +279,4 @@ def source_of(
         raise TypeError(
             "weights of a function's rows come with them: let it yield (rows, weights) pairs"
         )
-    return IteratedRows((), X), None
+    return _IteratedRows((), X), None

@@ -173,7 +173,7 @@ class DPP(SpectralTarget):
                 f"got {expected_size!r}"
             )
         finite = self.log_eigenvalues[self._sure :]
-        shift = shift_to_size(finite, expected_size - self._sure)
+        shift = _shift_to_size(finite, expected_size - self._sure)
         logs = np.concatenate([self.log_eigenvalues[: self._sure], finite + shift])
         return self._with(Spectrum(self.vectors, logs))
 
@@ -217,13 +217,13 @@ def _of_correlation(K: Floats, eps: float) -> Spectrum:
     return Spectrum(vectors, logs)
 
 
-def shift_to_size(logs: Floats, size: float) -> float:
+def _shift_to_size(logs: Floats, size: float) -> float:
     """Return the number to add to ``logs`` that makes the sum of their `expit` equal ``size``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> round(math.exp(shift_to_size(np.zeros(4), 3.0)), 12)
+    >>> round(math.exp(_shift_to_size(np.zeros(4), 3.0)), 12)
     3.0
     """
     # With all logs equal the answer would be this shift; it lies between the extremes.

@@ -19,7 +19,7 @@ from zonodpp.targets.conditioning import ImpossibleError, split_off
 from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
-SPARSE = ("data", "indices", "indptr")  # arrays of a sparse matrix
+_SPARSE = ("data", "indices", "indptr")  # arrays of a sparse matrix
 
 
 class VolumeSampling(Target):
@@ -209,7 +209,7 @@ class VolumeSampling(Target):
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         sparse = sp.issparse(self.A)
-        arrays = {name: getattr(self.A, name) for name in SPARSE} if sparse else {"A": self.A}
+        arrays = {name: getattr(self.A, name) for name in _SPARSE} if sparse else {"A": self.A}
         if self.weights is not None:
             arrays["weights"] = self.weights
         header = {"power": self.power, "shape": [self.r, self.n], "labels": self.labels}
@@ -219,7 +219,7 @@ class VolumeSampling(Target):
     def restored(cls, header: Header, arrays: Arrays) -> Self:
         """Make the target that `stored` took apart, after checks of what a file may hold."""
         if header["sparse"]:
-            A = sp.csc_array(tuple(arrays[name] for name in SPARSE), shape=tuple(header["shape"]))
+            A = sp.csc_array(tuple(arrays[name] for name in _SPARSE), shape=tuple(header["shape"]))
             check_sparse(A)  # compiled code trusts the indices
         else:
             A = arrays["A"]

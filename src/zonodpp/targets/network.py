@@ -32,11 +32,11 @@ from zonodpp.arguments import physical_memory
 
 FEW = 64  # edges of a set that is not halved: half as many take half as long again on a large grid
 HUGE = 2.0**996  # weights beyond this are scaled down, so that sums of them do not overflow
-SMALLER = 2.0**-24  # factor by which they are scaled
+_SMALLER = 2.0**-24  # factor by which they are scaled
 PACE = 2.5e9  # cubes of nodes a second, of the three networks that are made of two halves
 CALL = 1e-3  # seconds that a set of edges takes, however small it is
 LONG = 60.0  # seconds from which on work is announced by a warning
-TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
+_TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
 
 
 class Network:
@@ -53,7 +53,7 @@ class Network:
 
     def __init__(self, nodes: int, tail: Integers, head: Integers, weights: Floats) -> None:
         self.nodes, self.ends = nodes, np.array([tail, head])
-        self.scale = SMALLER if weights.max(initial=1.0) > HUGE else 1.0
+        self.scale = _SMALLER if weights.max(initial=1.0) > HUGE else 1.0
         self.weights = weights * self.scale
 
     def marginals(self) -> Floats:
@@ -71,7 +71,7 @@ class Network:
         all trees, with the set contracted, over the total without.
         """
         result = np.zeros(len(sets))
-        step = max(1, TERMINALS // (2 * sets.shape[1]))
+        step = max(1, _TERMINALS // (2 * sets.shape[1]))
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
             touched = np.unique(self.ends[:, chunk])
@@ -95,7 +95,7 @@ class Network:
         """Return the effective conductance between the ends of each edge, infinite for loops."""
         effective = np.full(self.weights.size, np.inf)
 
-        def descend(part: EdgeSet, outside: Floats) -> None:
+        def descend(part: _EdgeSet, outside: Floats) -> None:
             if part.halves:
                 for half, other in (part.halves, part.halves[::-1]):
                     parts = [(part.boundary, outside), (other.boundary, other.inside)]
@@ -104,12 +104,12 @@ class Network:
                 nodes, M, ends = self._network(part.edges)
                 places = np.searchsorted(nodes, part.boundary)
                 M[places[:, None], places] += outside
-                effective[part.edges] = effective_conductances(M, ends)
+                effective[part.edges] = _effective_conductances(M, ends)
 
         descend(self._reduce(), np.zeros((0, 0)))  # nothing is outside of the whole graph
         return effective
 
-    def _reduce(self, top: Integers | None = None) -> EdgeSet:
+    def _reduce(self, top: Integers | None = None) -> _EdgeSet:
         """Halve all edges, and reduce all sets to their boundaries, the whole graph to ``top``."""
         proper = np.flatnonzero(np.not_equal(*self.ends))  # loops are left out
         degree = np.bincount(self.ends[:, proper].ravel(), minlength=self.nodes)
@@ -118,12 +118,12 @@ class Network:
         whole = halve_edges(self.ends, proper, degree)
         self._announce(whole.all_sets())
 
-        def ascend(part: EdgeSet) -> EdgeSet:
+        def ascend(part: _EdgeSet) -> _EdgeSet:
             halves = tuple(ascend(half) for half in part.halves)
             parts = [(half.boundary, half.inside) for half in halves]
             inside, log_d = _join(parts or [self._network(part.edges)[:2]], part.boundary)
             log_sum = log_d + sum(half.log_sum for half in halves)
-            return EdgeSet(part.edges, part.boundary, halves, inside, log_sum)
+            return _EdgeSet(part.edges, part.boundary, halves, inside, log_sum)
 
         return ascend(whole)
 
@@ -134,7 +134,7 @@ class Network:
         M = sp.coo_array((self.weights[edges], ends), shape=(nodes.size, nodes.size)).toarray()
         return nodes, M + M.T, ends
 
-    def _announce(self, sets: list[EdgeSet]) -> None:
+    def _announce(self, sets: list[_EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""
         sizes = np.array([part.boundary.size for part in sets], dtype=np.float64)
         joined = [sum(half.boundary.size for half in part.halves) for part in sets]
@@ -177,7 +177,7 @@ def _contract(M: Floats, ends: Integers) -> Floats | None:
     return np.asarray(member.T @ M @ member)
 
 
-class EdgeSet(NamedTuple):
+class _EdgeSet(NamedTuple):
     """Some edges of a graph, the nodes that they share with other edges, and its halves, if any.
 
     Once it is reduced: the conductances between the nodes of the boundary, and the sum of log d_v
@@ -186,28 +186,28 @@ class EdgeSet(NamedTuple):
 
     edges: Integers
     boundary: Integers
-    halves: tuple[EdgeSet, ...]
+    halves: tuple[_EdgeSet, ...]
     inside: Floats = np.zeros((0, 0))
     log_sum: float = 0.0
 
-    def all_sets(self) -> list[EdgeSet]:
+    def all_sets(self) -> list[_EdgeSet]:
         """Return the set itself, its halves, their halves, and so on."""
         return [self, *(part for half in self.halves for part in half.all_sets())]
 
 
-def halve_edges(ends: Integers, edges: Integers, degree: Integers) -> EdgeSet:
+def halve_edges(ends: Integers, edges: Integers, degree: Integers) -> _EdgeSet:
     """Halve some edges of a graph, down to a few; ``ends`` are those of all its edges, (2, n).
 
     A node is in the boundary of a set that has fewer than ``degree[v]`` edges at it.
     """
     nodes, places = np.unique(ends[:, edges], return_inverse=True)
     boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
-    halves: tuple[EdgeSet, ...] = ()
+    halves: tuple[_EdgeSet, ...] = ()
     if edges.size > FEW:
         local = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
         parts = np.array_split(edges[_search_order(local, nodes.size)], 2)
         halves = tuple(halve_edges(ends, part, degree) for part in parts)
-    return EdgeSet(edges, boundary, halves)
+    return _EdgeSet(edges, boundary, halves)
 
 
 def _search_order(ends: NDArray[np.int32], count: int) -> Integers:
@@ -259,7 +259,7 @@ def eliminate(M: Floats, kept: int) -> float:
 
 
 @jit
-def effective_conductances(M: Floats, ends: Integers) -> Floats:
+def _effective_conductances(M: Floats, ends: Integers) -> Floats:
     """Return the effective conductances of some pairs of nodes, (2, pairs), in a network."""
     size = M.shape[0]
     result = np.empty(ends.shape[1])

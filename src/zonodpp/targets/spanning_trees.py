@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
 LARGE_GRAPH = 6000  # nodes beyond which no r x r matrix is made (288 MB)
-FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
+_FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
 
 
 class SpanningTrees(ProjectionDPP):
@@ -91,7 +91,7 @@ class SpanningTrees(ProjectionDPP):
     def _network(self) -> Network | None:
         """What gives the probabilities of edges where dense matrices should not."""
         weights = np.ones(self.n) if self.weights is None else self.weights
-        if self.graph.nodes <= DENSE_GRAPH and weights.min() >= weights.max() / FAR_APART:
+        if self.graph.nodes <= DENSE_GRAPH and weights.min() >= weights.max() / _FAR_APART:
             return None
         from zonodpp.targets.network import Network  # loads the compiler
 

@@ -18,8 +18,8 @@ from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
-LONGER = 1e7  # how much longer than all others the features are that every draw needs
-ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
+_LONGER = 1e7  # how much longer than all others the features are that every draw needs
+_ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
 
 
 class SpectralTarget(Target):
@@ -155,7 +155,7 @@ class SpectralTarget(Target):
             return Objective(self.vectors, float(finite.sum()))
         size = max(float(np.linalg.norm(self.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
         # A free size goes on as long as items raise the determinant, as infinite ones must.
-        length = LONGER * (max(size, 1.0) if k is None else size or 1.0)
+        length = _LONGER * (max(size, 1.0) if k is None else size or 1.0)
         features = np.column_stack([length * self.vectors[:, :sure], self.phi])
         return Objective(features, -2 * sure * float(np.log(length)))
 
@@ -173,7 +173,7 @@ class SpectralTarget(Target):
         # Infinite eigenvalues come first. Draws might not end if vectors were not orthonormal.
         if not typed or not np.isfinite(logs[np.isposinf(logs).sum() :]).all():
             raise ValueError(f"the eigenvalues are not those of {vectors.dtype} {vectors.shape}")
-        if not np.abs(vectors.T @ vectors - np.eye(r)).max() < ORTHONORMAL:
+        if not np.abs(vectors.T @ vectors - np.eye(r)).max() < _ORTHONORMAL:
             raise ValueError("the eigenvectors are not orthonormal")
         return cls._make(Spectrum(vectors, logs), header["labels"], header.get("k"))
 

@@ -18,8 +18,8 @@ from zonodpp.streams.passes import RowMoments, View
 from zonodpp.streams.sources import RowSource
 from zonodpp.targets.projection import ProjectionDPP
 
-SAME = 1e-9  # relative difference that two sums of the same numbers may have
-SAFE = 1e-6  # relative size of eigenvalues of a scatter matrix that are known to ten digits
+_SAME = 1e-9  # relative difference that two sums of the same numbers may have
+_SAFE = 1e-6  # relative size of eigenvalues of a scatter matrix that are known to ten digits
 
 
 class StreamedDPP(ProjectionDPP):
@@ -224,7 +224,7 @@ def directions_of_moments(
     rank = min(rank, moments.mean.size)
     values, vectors = np.linalg.eigh(moments.scatter)
     values, vectors = values[::-1], vectors[:, ::-1]
-    if rank == 0 or values[rank - 1] > SAFE * values[0]:
+    if rank == 0 or values[rank - 1] > _SAFE * values[0]:
         spread = np.sqrt(values[:rank])
     else:
         R = take_triangle(source, View(moments.mean, weighted=weighted))
@@ -260,7 +260,7 @@ def _need_same(before: Floats, now: Floats) -> None:
     if len(before) != len(now):
         change = f"the source had {len(before)} batches in its first pass and {len(now)} now"
     else:
-        apart = np.abs(before - now) > np.array([0.0, SAME]) * np.abs(before)  # counts, sums
+        apart = np.abs(before - now) > np.array([0.0, _SAME]) * np.abs(before)  # counts, sums
         if not apart.any():
             return
         k = int(np.argmax(apart.any(axis=1)))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from zonodpp._types import Floats, Integers, ItemsLike
     from zonodpp.targets.graphs import Graph
 
-FEW_SETS = 64  # single items beyond which the marginals of all items take less time than theirs
-MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
+_FEW_SETS = 64  # single items beyond which the marginals of all items take less time than theirs
+_MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
 
@@ -171,7 +171,7 @@ class Target(LabelledItems):
         sets = self.items(S)
         if not 0 < sets.shape[-1] <= self.sizes[-1]:  # no items are in every draw, too many in none
             return np.full(sets.shape[:-1], float(sets.shape[-1] == 0))[()]
-        if sets.shape[-1] == 1 and sets.size > FEW_SETS and self.exact_draws != "passes":
+        if sets.shape[-1] == 1 and sets.size > _FEW_SETS and self.exact_draws != "passes":
             return self.marginals()[sets[..., 0]]
         return np.clip(self._of_each(self._inclusions, sets), 0.0, 1.0)
 
@@ -179,7 +179,7 @@ class Target(LabelledItems):
         """Apply a function of rows of items to an array of sets, not too many at a time."""
         size = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), size)
-        step = max(1, 2**21 // max(1, size * min(self.r, MOST_FEATURES)))
+        step = max(1, 2**21 // max(1, size * min(self.r, _MOST_FEATURES)))
         with one_thread(size * self.r**2):  # of determinants, one after another
             parts = [compute(flat[k : k + step]) for k in range(0, len(flat), step)]
         return np.concatenate([np.zeros(0), *parts]).reshape(sets.shape[:-1])[()]

@@ -26,7 +26,7 @@ from zonodpp.linalg.dense import frozen
 from zonodpp.tiles.long_step import settle
 from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, pivot
 
-SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
+_SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
 
 
 class Ellipsoid(NamedTuple):
@@ -45,7 +45,7 @@ def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
 
 
 @forceinline
-def add_above(columns: UnitColumns, numbers: Floats, total: Floats) -> None:
+def _add_above(columns: UnitColumns, numbers: Floats, total: Floats) -> None:
     """Set ``total`` to the sum of the columns l_j e_j whose number is positive.
 
     The numbers become the factors l_j or 0.
@@ -71,7 +71,7 @@ def dot(x: Floats, y: Floats) -> float:
 
 
 @inline_source
-def guess_normal(
+def _guess_normal(
     columns: UnitColumns,
     ellipsoid: Ellipsoid,
     x: Floats,
@@ -99,7 +99,7 @@ def guess_normal(
         far[i] = at[i] + alpha * along[i]
     multiply(W.T, far, normal)
     tableau_row(columns, normal, row, scratch.nonzero)
-    add_above(columns, row, normal)
+    _add_above(columns, row, normal)
     multiply(W, normal, reached)
     for i in range(r):
         reached[i] -= centre[i]
@@ -111,7 +111,7 @@ def guess_normal(
 
 
 @inline_source
-def enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch) -> None:
+def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``weights``."""
     row, ratio, column, nonzero = scratch.row, scratch.ratio, scratch.column, scratch.nonzero
     T, basis, lengths, settled = tile.T, tile.basis, columns.lengths, scratch.order
@@ -136,7 +136,7 @@ def enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: Ti
                 break
             if settled[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
                 best = p
-        if settled[best] == 0 and abs(column[best]) > SAFE_PIVOT:
+        if settled[best] == 0 and abs(column[best]) > _SAFE_PIVOT:
             if basis[best] != item:
                 pivot(T, tile.v, best, column, nonzero, scratch.weights)
                 basis[best] = item
@@ -146,19 +146,19 @@ def enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: Ti
 
 
 @inline_source
-def locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
+def _locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
     """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
     rest, row = scratch.weights, scratch.row
     for j in range(row.shape[0]):
         row[j] = -tile.side[j]
-    add_above(columns, row, rest)
+    _add_above(columns, row, rest)
     for i in range(rest.shape[0]):
         rest[i] = x[i] - rest[i]
     multiply(tile.T, rest, tile.u)
 
 
 @inline_source
-def enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
+def _enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
     """Put -d into the basis, in the place where it is safest; return that place.
 
     Its coordinate is then alpha in x + alpha d = E y.
@@ -192,12 +192,12 @@ def chord_ends(
     """
     T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
     row, r = scratch.row, basis.shape[0]
-    place = enter_line(tile, d, scratch)
+    place = _enter_line(tile, d, scratch)
     low, high, pivots = 0.0, 0.0, 0
     for half in range(2):
         sign = 1.0 - 2.0 * half
-        guess_normal(columns, ellipsoid, x, d, sign, scratch)
-        enter_nearest(columns, tile, place, scratch)
+        _guess_normal(columns, ellipsoid, x, d, sign, scratch)
+        _enter_nearest(columns, tile, place, scratch)
         # The only cost is that of alpha, so reduced costs are its row of the tableau.
         tableau_row(columns, T[place], row, scratch.nonzero)
         for j in range(row.shape[0]):
@@ -207,7 +207,7 @@ def chord_ends(
             if p != place:
                 gap[basis[p]] = 0.0
                 side[basis[p]] = 0.0
-        locate(columns, tile, x, scratch)
+        _locate(columns, tile, x, scratch)
         more, _ = settle(columns, tile, place, scratch)
         if more < 0:
             return 0.0, 0.0, more

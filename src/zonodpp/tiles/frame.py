@@ -37,7 +37,7 @@ from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 # Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
 # so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
-SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would overflow
+_SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
 
 
@@ -67,7 +67,7 @@ class Frame(NamedTuple):
         exponent = np.frexp(np.abs(c).max())[1]
         noise = np.random.default_rng(SEED).standard_normal(c.size)
         costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
-        return costs / np.maximum(self.columns.lengths[: c.size], SHORTEST)
+        return costs / np.maximum(self.columns.lengths[: c.size], _SHORTEST)
 
     def log_volume(self, basis: Integers) -> float:
         """Return log |det (A S)_B|."""

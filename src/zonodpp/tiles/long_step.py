@@ -23,11 +23,11 @@ OUTSIDE, LOST = -1, -2
 NONE_FREE = np.int64(-1)  # a NumPy integer: literals would be compiled for separately
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
-ONE_BY_ONE = 12
+_ONE_BY_ONE = 12
 
 
 @forceinline
-def select_by_mass(
+def _select_by_mass(
     row: Floats, ratio: Floats, lengths: Floats, order: Integers, low: int, slope: float
 ) -> tuple[int, float]:
     """Find the item at which the masses row_j l_j, in the order of ratios, add up to ``slope``.
@@ -79,7 +79,7 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
     """
     row, ratio, order = scratch.row, scratch.ratio, scratch.order
     low = 0
-    while low < ONE_BY_ONE:
+    while low < _ONE_BY_ONE:
         j = first_minimum(scratch.bits)
         if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
             return low - 1 if slope <= noise else -1
@@ -89,12 +89,12 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
             return low
         ratio[j] = np.inf
         low += 1
-    place, rest = select_by_mass(row, ratio, lengths, order, low, slope)
+    place, rest = _select_by_mass(row, ratio, lengths, order, low, slope)
     return place if rest <= noise else -1
 
 
 @forceinline
-def leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
+def _leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
     """Choose where to leave: the violation that is largest for its row of T (dual steepest edge).
 
     Returns -1 if no coordinate is beyond its bounds.
@@ -112,7 +112,7 @@ def leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: flo
 
 
 @inline_source
-def flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
+def _flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
     """Move the items ``order[:passed]`` to their other bounds, and the point of the basis along."""
     u, side, lengths = tile.u, tile.side, columns.lengths
     shift, product, order = scratch.weights, scratch.column, scratch.order
@@ -146,7 +146,7 @@ def settle(
     log_det = 0.0
     # Runs take about r pivots; far more mean that rounding errors lead in a circle.
     for count in range(50 * (r + 10) + 2 * n):
-        p: int = leaving_place(T, u, reach, free, tolerance)
+        p: int = _leaving_place(T, u, reach, free, tolerance)
         if p < 0:
             return count, log_det
         upward = 1.0 if u[p] > reach[p] else -1.0
@@ -165,7 +165,7 @@ def settle(
         entering = scratch.order[passed]
         if ratio[entering] == np.inf:  # the item had been passed, and only rounding made it so
             ratio[entering] = tile.gap[entering] / row[entering]
-        flip_passed(columns, tile, passed, scratch)
+        _flip_passed(columns, tile, passed, scratch)
         beyond = u[p] - bound
         size: float = swap_items(columns, tile, p, entering, upward, scratch)
         log_det += math.log(size)

@@ -96,10 +96,10 @@ def scratch_size(r: int, n: int) -> int:
 
 def tile_scratch(r: int, n: int) -> TileScratch:
     """Allocate scratch."""
-    return scratch_at(np.empty(scratch_size(r, n)), r, n)
+    return _scratch_at(np.empty(scratch_size(r, n)), r, n)
 
 
-def scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
+def _scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
     """Return scratch as views of the first numbers of an array."""
     after = 2 * n + 3 * r
     return TileScratch(
@@ -114,7 +114,7 @@ def scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
     )
 
 
-scratch_in_kernel = forceinline(scratch_at)
+scratch_in_kernel = forceinline(_scratch_at)
 
 
 @forceinline

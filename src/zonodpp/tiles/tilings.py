@@ -14,7 +14,9 @@ from zonodpp.tiles import pivots
 from zonodpp.tiles.long_step import NONE_FREE, OUTSIDE, settle
 from zonodpp.tiles.pivots import TileScratch, TileState
 
-PARALLEL = 1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
+_PARALLEL = (
+    1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
+)
 
 
 class OutsideError(ValueError):
@@ -68,7 +70,7 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
 
 
 @inline_source
-def stop_parallel(T: Floats, v: Floats, least: float) -> None:
+def _stop_parallel(T: Floats, v: Floats, least: float) -> None:
     """Set to zero the speeds that are rounding errors: the line is parallel to the facet.
 
     Such a speed would end a walk along the boundary at once, or carry it out of its facet.
@@ -79,7 +81,7 @@ def stop_parallel(T: Floats, v: Floats, least: float) -> None:
 
 
 @no_refcount
-def fill_walk(
+def _fill_walk(
     columns: UnitColumns,
     tile: TileState,
     least: float,
@@ -100,7 +102,7 @@ def fill_walk(
             return k, False
         for p in range(r):
             bases[k, p] = basis[p]
-        stop_parallel(tile.T, v, least)
+        _stop_parallel(tile.T, v, least)
         length, p = pivots.next_break(u, v, tile.reach)
         steps[k, 0] = length
         for i in range(r):
@@ -117,7 +119,7 @@ def traverse(
 ) -> tuple[Floats, Integers, Floats]:
     """Walk from the tile's point along d: where each tile ends, its basis, its log volume."""
     n, r = columns.lengths.size, len(tile.basis)
-    scratch, least = pivots.tile_scratch(r, n), PARALLEL * float(np.linalg.norm(d))
+    scratch, least = pivots.tile_scratch(r, n), _PARALLEL * float(np.linalg.norm(d))
     parts: list[tuple[Integers, Floats]] = []
     finished = False
     while not finished:
@@ -125,7 +127,7 @@ def traverse(
         tile.v[:] = tile.T @ d
         tile.age[0] = 0
         bases, steps = np.empty((4 * n, r), np.int64), np.zeros((4 * n, 2))
-        count, finished = fill_walk(columns, tile, least, scratch, bases, steps)
+        count, finished = _fill_walk(columns, tile, least, scratch, bases, steps)
         parts.append((bases[:count], steps[:count]))
     bases, steps = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     ends, changes = np.cumsum(steps, axis=0).T

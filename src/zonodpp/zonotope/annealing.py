@@ -23,11 +23,11 @@ from zonodpp.linalg.gram import DenseGram, RankError, factorise
 from zonodpp.samplers.exact import prepare_projection
 from zonodpp.targets import ProjectionDPP
 
-PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
-EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
-MOST_MOVES = 128  # exchanges for each item of a basis, at most
+_PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
+_EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
+_MOST_MOVES = 128  # exchanges for each item of a basis, at most
 OLDEST = 1000  # exchanges after which the inverse is computed anew
-INVERSES = 2**20  # entries of the inverses that are kept at a time
+_INVERSES = 2**20  # entries of the inverses that are kept at a time
 DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
@@ -86,12 +86,12 @@ class Annealed:
         self.sampler = prepare_projection(target)
         self.state = self.sampler.start(rng, None)
         self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)
-        while self._try(rng) < EVEN and moves is None and self.moves < MOST_MOVES * target.r:
+        while self._try(rng) < _EVEN and moves is None and self.moves < _MOST_MOVES * target.r:
             self.moves *= 2
 
     def _try(self, rng: Rng) -> float:
         """Find the mean weight of annealing backwards; return the effective share it tells."""
-        bases, logs = self.draw(PILOT, rng)
+        bases, logs = self.draw(_PILOT, rng)
         self._walk(bases, np.ones(self.moves + 4 * bases.shape[1]), rng)  # to |det A_B| itself
         back = self._walk(bases, self._powers()[::-1].copy(), rng) + self.log_scale
         self.log_back = log_mean(back)
@@ -122,7 +122,7 @@ class Annealed:
         tables = self.columns, self.sampler.alias
         scratch = np.empty(r), np.empty(r, np.int64), np.empty(r)
         sums = np.empty(len(bases))
-        chunk = max(1, INVERSES // r**2)
+        chunk = max(1, _INVERSES // r**2)
         for first in range(0, len(bases), chunk):
             span = slice(first, first + chunk)
             logs = self._log_sizes(bases[span])
@@ -130,7 +130,7 @@ class Annealed:
             for start in range(0, powers.size, OLDEST):
                 part = powers[start : start + OLDEST]
                 T = np.ascontiguousarray(np.linalg.inv(self._vectors(bases[span])))
-                sound = anneal(rng, *tables, part, bases[span], T, logs, sums[span], *scratch)
+                sound = _anneal(rng, *tables, part, bases[span], T, logs, sums[span], *scratch)
                 logs = self._log_sizes(bases[span], sound)
             if powers.size:
                 sums[span] = (sums[span] + logs / 2) / powers.size
@@ -155,7 +155,7 @@ def log_mean(logs: Floats) -> float:
 
 
 @no_refcount
-def anneal(
+def _anneal(
     rng: Rng,
     columns: UnitColumns,
     alias: Floats,

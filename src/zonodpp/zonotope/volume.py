@@ -29,10 +29,10 @@ from zonodpp.arguments import as_count, as_positive, spawn
 from zonodpp.basis.columns import unit_vectors
 from zonodpp.zonotope.annealing import Annealed, log_mean, read_columns
 
-MOST_BASES = 5_000_000  # that the exact sum goes through
+_MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
 # Below these, two standard errors as seen in draws alone cover less than nine times in ten.
-LEAST_SHARE, LEAST_DRAWS = 0.25, 50
+_LEAST_SHARE, _LEAST_DRAWS = 0.25, 50
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
     X, shift, _, _ = read_columns(A)
     r, n = X.shape
     count = math.comb(n, r)
-    if count > MOST_BASES:
+    if count > _MOST_BASES:
         raise ValueError(
-            f"the exact volume goes through subsets of {r} of {n} columns: {MOST_BASES:,} at most, "
-            f"but there are {count:.3g}; use method='estimate'"
+            f"the exact volume goes through subsets of {r} of {n} columns: {_MOST_BASES:,} at "
+            f"most, but there are {count:.3g}; use method='estimate'"
         )
     units, lengths = unit_vectors(X)
     units, log_lengths = units.T, np.log(lengths)
@@ -160,7 +160,7 @@ def estimate_volume(
         found = _summary(annealed, logs)
     even = found.draws * found.effective_share
     problem = ""
-    if found.effective_share < LEAST_SHARE or even < LEAST_DRAWS:
+    if found.effective_share < _LEAST_SHARE or even < _LEAST_DRAWS:
         problem = (
             f"the standard error of the volume cannot be trusted: {found.draws} draws with "
             f"{annealed.moves} moves each count as {even:.0f} of even weight (effective share "

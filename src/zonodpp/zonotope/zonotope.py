@@ -16,7 +16,7 @@ from zonodpp.tiles.tilings import OutsideError, point_of, tile_from_basis
 from zonodpp.zonotope.tiling import Tile, Tiling
 from zonodpp.zonotope.volume import VolumeEstimate, estimate_volume, exact_volume, independent_bases
 
-MOST_TILES = 200_000  # `Zonotope.tiles` lists no more
+_MOST_TILES = 200_000  # `Zonotope.tiles` lists no more
 
 
 class Zonotope(Tiling):
@@ -127,9 +127,9 @@ class Zonotope(Tiling):
         >>> [tile.basis.tolist() for tile in Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).tiles()]
         [[0, 1], [0, 2], [1, 2]]
         """
-        if comb(self.n, self.r) > MOST_TILES:
+        if comb(self.n, self.r) > _MOST_TILES:
             raise ValueError(
-                f"up to {comb(self.n, self.r):,} tiles: more than {MOST_TILES:,} are not listed; "
+                f"up to {comb(self.n, self.r):,} tiles: more than {_MOST_TILES:,} are not listed; "
                 "use walk() or sample()"
             )
         found = []
@@ -250,7 +250,7 @@ class Zonotope(Tiling):
         13.0
         """
         if method is None:
-            method = "exact" if comb(self.n, self.r) <= MOST_TILES else "estimate"
+            method = "exact" if comb(self.n, self.r) <= _MOST_TILES else "estimate"
         if one_of(method, "method", ("exact", "estimate")) == "exact":
             return exact_volume(self.A)
         return estimate_volume(self.A, draws=draws, rel_error=rel_error, rng=rng)
