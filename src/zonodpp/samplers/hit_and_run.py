@@ -45,7 +45,7 @@ _LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
 _TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
 _ITEMS_SEEN = 1000  # of which `_default_window` looks whether they may enter a basis
-DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
+_DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
 _PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -230,7 +230,7 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     some = usable[:: -(-usable.size // _ITEMS_SEEN)]
     T = inverse_of(columns, basis)
     tableau = np.abs(to_dense(T @ matrix_of(columns)[:, some]))
-    entering = tableau > DEPENDENT * np.linalg.norm(T, axis=1, keepdims=True)
+    entering = tableau > _DEPENDENT * np.linalg.norm(T, axis=1, keepdims=True)
     m = max(1.0, float(entering.mean()) * usable.size)
     rate = np.sqrt(2 * m / np.pi) * np.linalg.norm(W @ factor)
     wanted = len(basis) * (TILES_PER_ITEM_TRACKED if reflect else _TILES_PER_ITEM)

@@ -28,7 +28,7 @@ _EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
 _MOST_MOVES = 128  # exchanges for each item of a basis, at most
 OLDEST = 1000  # exchanges after which the inverse is computed anew
 _INVERSES = 2**20  # entries of the inverses that are kept at a time
-DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
+_DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
 def lewis_position(A: MatrixLike) -> tuple[UnitColumns, float, Integers]:
@@ -189,7 +189,7 @@ def _anneal(
                 entry = tableau_entry(columns, T[s], t)
                 cosine = abs(entry) / size
                 level = rng.random()
-                if level < cosine and cosine > DEPENDENT and level < cosine ** powers[m]:
+                if level < cosine and cosine > _DEPENDENT and level < cosine ** powers[m]:
                     break
             if t != bases[k, s]:
                 tableau_column(columns, T, t, column)
