@@ -122,11 +122,10 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
     if diagonal.min() >= 0 and diagonal.max() > 0:
         graded = diagonal.max() > _GRADED * diagonal[diagonal > 0].min()
         factor, amplified = _graded_factor(L, eps) if graded else (pivoted_factor(L, eps), 8.0)
-        if graded or factor.shape[1] <= _LOW_RANK * n:
-            # What is missing may be a negative eigenvalue, which `eigh` shows, unless L is graded.
-            missing = np.abs(L - factor @ factor.T) / lengths[:, None]
-            if (missing <= amplified * rounding * lengths).all():
-                return of_features(factor, eps)
+        cheaper = graded or factor.shape[1] <= _LOW_RANK * n
+        # What is missing may be a negative eigenvalue, which `eigh` shows, unless L is graded.
+        if cheaper and _is_close(L, factor, lengths, amplified * rounding):
+            return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)
     kept = values > rounding_of_eigenvalues(values, "L", rounding)
     return Spectrum(vectors[:, kept][:, ::-1], np.log(values[kept][::-1]))
@@ -146,6 +145,16 @@ def _graded_factor(L: Floats, eps: float) -> tuple[Floats, float]:
         return np.zeros((len(L), 1)), 0.0
     shares = np.diagonal(factor[pivots]) ** 2 / diagonal[pivots]
     return factor, 1e3 / float(shares.min())
+
+
+def _is_close(L: Floats, factor: Floats, lengths: Floats, tolerance: float) -> bool:
+    """Tell whether factor factor' is L, entries measured as correlations."""
+    for span, rows in row_chunks(L, 4096):
+        missing = np.abs(rows - factor[span] @ factor.T)
+        missing /= lengths[span, None]
+        if (missing > tolerance * lengths).any():
+            return False
+    return True
 
 
 def principal_scores(X: Matrix, rank: int) -> Floats:
