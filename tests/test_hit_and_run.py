@@ -298,12 +298,14 @@ def tiles_crossed(target, directions):
 
 
 @pytest.mark.parametrize("directions", ["whitened", "isotropic"])
-@pytest.mark.parametrize("name", ["gaussian", "wide", "grid", "complete graph", "copies"])
+@pytest.mark.parametrize("name", ["gaussian", "wide", "uneven", "grid", "complete graph", "copies"])
 def test_a_step_crosses_as_many_tiles_as_the_window_is_meant_for(name, directions, monkeypatch):
     rng = np.random.default_rng(4)
+    A = rng.normal(size=(10, 300))
     make = {
         "gaussian": lambda: ProjectionDPP(rng.normal(size=(6, 60))),
         "wide": lambda: ProjectionDPP(rng.normal(size=(3, 2000))),
+        "uneven": lambda: ProjectionDPP(A, weights=10.0 ** rng.uniform(-6, 6, 300)),
         "grid": lambda: ProjectionDPP.from_graph(nx.grid_2d_graph(4, 5)),
         "complete graph": lambda: ProjectionDPP.from_graph(nx.complete_graph(12)),
         "copies": lambda: ProjectionDPP(np.repeat(rng.normal(size=(4, 12)), 5, axis=1)),
@@ -312,6 +314,15 @@ def test_a_step_crosses_as_many_tiles_as_the_window_is_meant_for(name, direction
     if name in ("grid", "complete graph"):  # a broken twin: every edge may take each place
         monkeypatch.setattr(hit_and_run, "_DEPENDENT", -1.0)
         assert tiles_crossed(make(), directions) < 0.7
+    if name == "uneven":  # another: a zonotope without width, of which the chords say nothing
+        frame_of = frame.frame_of
+
+        def without_width(*arguments, **options):
+            found = frame_of(*arguments, **options)
+            return found._replace(ellipsoid=found.ellipsoid._replace(radius=np.inf))
+
+        monkeypatch.setattr(hit_and_run, "frame_of", without_width)
+        assert tiles_crossed(make(), directions) > 1.5
 
 
 def test_start_from_a_given_basis():

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from zonodpp.samplers.tracking import SetTracker
 
 State = dict[str, NDArray[Any]]
-PackedState = NDArray[np.void]  # a state in one block of memory
 Sets = Sequence[Sequence[int]] | None  # tracked sets of item numbers
 Made = TypeVar("Made")
 
@@ -189,30 +188,39 @@ def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
     return found
 
 
+class PackedState(NamedTuple):
+    """A state in one block of memory, in which each array begins with a line of the cache."""
+
+    memory: NDArray[np.uint8]
+    parts: list[tuple[str, tuple[int, ...], np.dtype[np.generic], int]]  # the last one: its place
+
+
 def packed(state: State) -> PackedState:
-    """Copy a state into one record, in which each array begins with a line of the cache."""
-    sizes = [array.nbytes + -array.nbytes % LINE for array in state.values()]
-    ends = np.cumsum(sizes)
-    formats = [(array.dtype, array.shape) for array in state.values()]
-    kind: Any = {"names": [*state], "formats": formats, "offsets": ends - sizes}
-    kind["itemsize"] = ends[-1]
-    record: PackedState = np.empty((), kind)
+    """Copy a state into one block; a record of NumPy could not be larger than 2 GiB."""
+    parts, size = [], 0
     for name, array in state.items():
-        record[name] = array
-    return record
+        parts.append((name, array.shape, array.dtype, size))
+        size += array.nbytes + -array.nbytes % LINE
+    memory = np.empty(size, np.uint8)
+    for name, shape, dtype, place in parts:
+        np.ndarray(shape, dtype, memory, place)[...] = state[name]
+    return PackedState(memory, parts)
 
 
-def unpacked(record: PackedState) -> State:
-    """Copy a record; its arrays are a state.
+def unpacked(state: PackedState) -> State:
+    """Copy a block; its arrays are a state.
 
     Updates of an inverse that begins with a line of the cache are faster by a third, and threads
     that write to lines of their own do not wait for one another.
     """
-    memory = np.empty(record.nbytes + LINE, np.uint8)
+    size = state.memory.size
+    memory = np.empty(size + LINE, np.uint8)
     first = -memory.ctypes.data % LINE
-    memory[first : first + record.nbytes] = np.frombuffer(record, np.uint8)
-    copy = np.ndarray((), record.dtype, memory, first)
-    return {name: copy[name] for name in record.dtype.names or ()}
+    memory[first : first + size] = state.memory
+    return {
+        name: np.ndarray(shape, dtype, memory, first + place)
+        for name, shape, dtype, place in state.parts
+    }
 
 
 def remembered_start(
@@ -228,7 +236,7 @@ def remembered_start(
     if state is None:
         with one_thread():
             state = packed(make(spawn(number, purpose="start of a chain")[0]))
-        if state.nbytes <= SMALL_STATE:
+        if state.memory.size <= SMALL_STATE:
             known[number] = state
     return unpacked(state)
 

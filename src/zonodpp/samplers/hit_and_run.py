@@ -218,13 +218,20 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     of its r items had several chances to leave: longer walks cost more and gain nothing. With
     reflection the walk is longer: its tiles are cheap, and all of them count in the averages.
 
-    On its way along d = F z, the walk leaves the tile of B at the rate sum_p |T_p d|, T = A_B^{-1}.
-    Over z on the sphere the mean of |T_p F z| is about sqrt(2 / (pi r)) |T_p F|. Over bases of the
-    projection DPP the mean of sum_p |T_p F|^2 is m |W F|^2, where W whitens A and m items may take
-    the place of an item: n - r + 1 if all bases have a volume (Derezinski, Warmuth 2018), fewer in
-    a graph. So the rate is about sqrt(2 m / pi) |W F|. One basis and some of the items tell m.
+    A walk along d = F z, z on the sphere, leaves the tile of B at the rate sum_p |T_p d|, where T
+    is the inverse of A_B. Let m items be able to take the place of an item: n - r + 1 if all bases
+    have a volume, fewer in a graph. Let W whiten A. Two estimates of the mean rate are known:
+
+    - Over bases of the projection DPP, sum_p |T_p F|^2 has the mean m |W F|^2 (Derezinski, Warmuth
+      2018), and |T_p F z| is about sqrt(2 / (pi r)) |T_p F|: the rate is sqrt(2 m / pi) |W F|.
+    - Over all points of the zonotope, a chord crosses m tiles on average. In whitened coordinates
+      the chords of a ball as wide as the zonotope have the mean length radius sqrt(2 pi / r), and a
+      unit of z has the length |W F| / sqrt(r).
+
+    The first is too small if columns differ much in length, the second if n is close to r or most
+    bases have no volume. So the larger one is taken. One basis and some of the items tell m.
     """
-    columns, W = frame.columns, frame.ellipsoid.whitener
+    columns, ellipsoid = frame.columns, frame.ellipsoid
     basis = random_basis(columns, np.random.default_rng(SEED))
     usable = np.flatnonzero(columns.lengths)
     some = usable[:: -(-usable.size // _ITEMS_SEEN)]
@@ -232,6 +239,8 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     tableau = np.abs(to_dense(T @ matrix_of(columns)[:, some]))
     entering = tableau > _DEPENDENT * np.linalg.norm(T, axis=1, keepdims=True)
     m = max(1.0, float(entering.mean()) * usable.size)
-    rate = np.sqrt(2 * m / np.pi) * np.linalg.norm(W @ factor)
-    wanted = len(basis) * (TILES_PER_ITEM_TRACKED if reflect else _TILES_PER_ITEM)
+    r, size = len(basis), np.linalg.norm(ellipsoid.whitener @ factor)
+    chord = ellipsoid.radius * np.sqrt(2 * np.pi / r)
+    rate = max(np.sqrt(2 * m / np.pi) * size, m * size / np.sqrt(r) / chord)
+    wanted = r * (TILES_PER_ITEM_TRACKED if reflect else _TILES_PER_ITEM)
     return float(wanted / rate)
