@@ -56,23 +56,7 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     array([0.833, 0.   ])
     """
     chosen, others = (_as_sets(sets, len(tokens)) for sets in (candidates, draws))
-    each = count_words([*tokens, []])  # the last sentence, number -1, has no words
-    counts = sp.vstack([sum(each[items] for items in sets.T) for sets in (chosen, others)], "csr")
-    # Word w owns as many columns as its largest count; a count of c sets the first c of them.
-    most = counts.max(axis=0).toarray().ravel()
-    levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
-    unary = sp.hstack(levels, "csr", np.float32)  # sums below 2^24 are exact
-    lengths = counts.sum(axis=1, dtype=np.float64)
-    n, sums = len(chosen), np.zeros(len(chosen))
-    step = max(64, _BLOCK // max(1, unary.shape[1]))
-    for i in range(0, n, step):
-        some = slice(i, min(i + step, n))
-        dense = unary[some].toarray()
-        for j in range(0, len(others), step):
-            rest = slice(n + j, n + j + step)
-            total = np.maximum(np.add.outer(lengths[some], lengths[rest]), 1)  # perhaps no words
-            sums[some] += (2.0 * (dense @ unary[rest].toarray().T) / total).sum(axis=1)
-    return sums / len(others)
+    return _mean_rouge(tokens, chosen, others, np.ones(len(others)))
 
 
 def minimum_bayes_risk(
@@ -105,8 +89,8 @@ def minimum_bayes_risk(
     >>> best, round(value, 3)
     (array([0]), 0.556)
     """
-    sets = np.unique(_as_sets(draws, len(tokens)), axis=0)
-    means = mean_rouge(tokens, sets, draws)
+    sets, counts = np.unique(_as_sets(draws, len(tokens)), axis=0, return_counts=True)
+    means = _mean_rouge(tokens, sets, sets, counts)
     best = int(np.argmax(means))
     return sets[best], float(means[best]), means
 
@@ -119,3 +103,28 @@ def _as_sets(given: ArrayLike, n: int) -> Integers:
     if sets.max() >= n:
         raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {sets.max()}")
     return sets.reshape(-1, sets.shape[-1])
+
+
+def _mean_rouge(
+    tokens: Sequence[Sequence[str]], candidates: Integers, draws: Integers, weights: ArrayLike
+) -> Floats:
+    """Return the weighted mean ROUGE-1F of each candidate with the draws."""
+    each = count_words([*tokens, []])  # the last sentence, number -1, has no words
+    sums = [sum(each[sentences] for sentences in sets.T) for sets in (candidates, draws)]
+    counts = sp.vstack(sums, "csr")
+    # Word w owns as many columns as its largest count; a count of c sets the first c of them.
+    most = counts.max(axis=0).toarray().ravel()
+    levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
+    unary = sp.hstack(levels, "csr", np.float32)  # sums below 2^24 are exact
+    lengths = counts.sum(axis=1, dtype=np.float64)
+    n, shares = len(candidates), np.asarray(weights) / np.sum(weights)
+    means = np.zeros(n)
+    step = max(64, _BLOCK // max(1, unary.shape[1]))
+    for i in range(0, n, step):
+        some = slice(i, min(i + step, n))
+        dense = unary[some].toarray()
+        for j in range(0, len(draws), step):
+            others = slice(n + j, n + j + step)
+            total = np.maximum(np.add.outer(lengths[some], lengths[others]), 1)  # perhaps no words
+            means[some] += 2.0 * (dense @ unary[others].toarray().T) / total @ shares[j : j + step]
+    return means
