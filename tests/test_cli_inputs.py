@@ -333,3 +333,16 @@ def test_methods_are_those_of_the_library():
     from zonodpp.samplers.methods import METHODS
 
     assert list(get_args(Method)) == ["auto", *METHODS]
+
+
+def test_weights_may_stand_in_a_sparse_file(subsets):
+    weights = np.arange(12.0)
+    weights[3:5] = 0.0
+    np.save("x.npy", X)
+    np.save("dense.npy", weights)
+    sp.save_npz("sparse.npz", sp.csr_array(weights[:, None]))
+    sp.save_npz("all.npz", sp.csr_array(weights[:, None] + 1))
+    assert subsets("x.npy", "--weights", "sparse.npz") == subsets("x.npy", "--weights", "dense.npy")
+    assert subsets("x.npy", "--weights", "all.npz") == expected(
+        ProjectionDPP.from_features(X, weights=weights + 1)
+    )

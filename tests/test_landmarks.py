@@ -482,3 +482,14 @@ def test_law_of_random_pivots():
     forgotten = DistinctRows(Z, np.arange(6), np.ones(6))  # a broken twin: no weights
     draws = [np.sort(random_pivots(forgotten, 2, kernel, rng)[0]) for _ in range(600)]
     assert p_value(draws, pairs, law) < THRESHOLD
+
+
+def test_a_far_row_of_weight_zero_changes_no_principal_direction():
+    X = np.random.default_rng(0).normal(size=(2000, 5))
+    weights = np.ones(2000)
+    weights[7] = 0.0
+    expected = principal_axes(np.delete(X, 7, axis=0), np.ones(1999), 3)
+    X[7] = -1e12
+    found = principal_axes(X, weights, 3)
+    assert_allclose(found.spread, expected.spread)
+    assert_allclose(np.abs(found.vectors), np.abs(expected.vectors), rtol=1e-6)

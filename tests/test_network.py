@@ -234,3 +234,17 @@ def test_work_is_cut_so_that_an_interrupt_is_heard(monkeypatch):
     monkeypatch.setattr(network, "_join", lambda *a: (calls.append(a), join(*a))[1])
     grid(40, -1, 1).marginals()
     assert len(calls) > 20
+
+
+def test_resistances_of_the_largest_weights():
+    tail, head = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 1])
+    weights = np.array([1e308, 1e308, 1e-300, 1e308])
+    found = Network(3, tail, head, weights).resistances(0)
+    np.testing.assert_allclose(found * 1e308, [0.0, 0.5, 1.5])
+
+
+def test_parallel_edges_are_eliminated_as_one():
+    tail, head = np.zeros(5000, np.int64), np.ones(5000, np.int64)
+    many = Network(2, tail, head, np.ones(5000))
+    assert many.conductance.tolist() == [5000.0]
+    np.testing.assert_allclose(many.marginals(), 1 / 5000)

@@ -20,12 +20,12 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
 from zonodpp._types import Floats, Matrix, MatrixLike, Rng
-from zonodpp.apps.landmark_search import CHUNK, DistinctRows, variance_of_entries
+from zonodpp.apps.landmark_search import CHUNK, DistinctRows, chunks, variance_of_entries
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.spectrum import leading_directions
-from zonodpp.streams.passes import View, moments_of
-from zonodpp.streams.sources import Batch, RowSource, source_of
+from zonodpp.streams.passes import View
+from zonodpp.streams.sources import RowSource, source_of
 from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
@@ -93,7 +93,9 @@ def features_for_draws(
         X = _coordinates(fitted, X, weights)
     axes = principal_axes(X, weights, m - 1)
     if len(axes.spread) == m - 1:
-        return axes.simplex(X[rows]), fitted
+        batches = gen_batches(len(rows), max(64, CHUNK // X.shape[1]))
+        blocks = [axes.simplex(X[rows[some]]) for some in batches]
+        return Features(*map(np.concatenate, zip(*blocks, strict=True))), fitted
     spread = np.sqrt(variance_of_entries(X, weights) * X.shape[1]) or 1.0
     features = kernel_features(
         X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
@@ -117,21 +119,25 @@ def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matr
 def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
-    They are eigenvectors of the scatter matrix, if X is dense and not too wide. Where this would
-    lose small directions to rounding, the triangular factor of X is taken instead.
+    They are eigenvectors of the scatter matrix, if X is not too wide. Where this would lose small
+    directions to rounding, the triangular factor of X is taken instead.
     """
     d = X.shape[1]
-    total = float(weights.sum())
+    total, root = float(weights.sum()), np.sqrt(weights)
     mean = np.asarray(weights @ X) / total
     most = max(1, min(k, *X.shape))
     values = np.zeros(most)
-    if isinstance(X, np.ndarray) and d <= _NARROW:
-        moments = moments_of(View(), True, 0, Batch(X, weights))
-        values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(moments.scatter))
+    if d <= _NARROW:
+        scatter = np.zeros((d, d))
+        for span, rows in chunks(X):
+            # About the mean by weights: rows of weight zero may lie anywhere.
+            centred = (rows - mean) * root[span, None]
+            scatter += centred.T @ centred
+        values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(scatter))
     if values[most - 1] > _SAFE * values[0]:
         spread = np.sqrt(values[:most])
     else:
-        vectors, spread = leading_directions(X, most, mean, np.sqrt(weights))
+        vectors, spread = leading_directions(X, most, mean, root)
     # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
     kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))

@@ -211,7 +211,7 @@ def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
         raise ValueError(f"{option} {file} is neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
-    found = read_array(source) if is_array else read_table(Input(), source=source).matrix
+    found = to_dense(read_array(source) if is_array else read_table(Input(), source=source).matrix)
     if found.size != n:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")

@@ -55,10 +55,15 @@ class Network:
         self.nodes, self.ends = nodes, np.array([tail, head])
         self.scale = _SMALLER if weights.max(initial=1.0) > HUGE else 1.0
         self.weights = weights * self.scale
+        # Parallel edges are one pair of nodes, with the sum of their weights.
+        low, high = np.sort(self.ends, axis=0)
+        numbers, self.pair_of = np.unique(low * nodes + high, return_inverse=True)
+        self.pairs = np.array(np.divmod(numbers, nodes))
+        self.conductance = np.bincount(self.pair_of, self.weights).astype(float)
 
     def marginals(self) -> Floats:
         """Probability of each edge: its weight over the effective conductance of its ends."""
-        return np.minimum(self.weights / self._effective(), 1.0)
+        return np.minimum(self.weights / self._effective()[self.pair_of], 1.0)
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
@@ -89,11 +94,12 @@ class Network:
         others = np.delete(np.arange(self.nodes), root)
         tail, head = np.hstack([self.ends, [others, np.full_like(others, root)]])
         joined = Network(self.nodes, tail, head, np.append(self.weights, np.zeros(others.size)))
-        return np.insert(self.scale / joined._effective()[self.weights.size :], root, 0.0)
+        effective = joined._effective()[joined.pair_of[self.weights.size :]]
+        return np.insert(self.scale * joined.scale / effective, root, 0.0)
 
     def _effective(self) -> Floats:
-        """Return the effective conductance between the ends of each edge, infinite for loops."""
-        effective = np.full(self.weights.size, np.inf)
+        """Return the effective conductance between the nodes of each pair, infinite for loops."""
+        effective = np.full(self.conductance.size, np.inf)
 
         def descend(part: _EdgeSet, outside: Floats) -> None:
             if part.halves:
@@ -110,12 +116,12 @@ class Network:
         return effective
 
     def _reduce(self, top: Integers | None = None) -> _EdgeSet:
-        """Halve all edges, and reduce all sets to their boundaries, the whole graph to ``top``."""
-        proper = np.flatnonzero(np.not_equal(*self.ends))  # loops are left out
-        degree = np.bincount(self.ends[:, proper].ravel(), minlength=self.nodes)
+        """Halve all pairs, and reduce all sets to their boundaries, the whole graph to ``top``."""
+        proper = np.flatnonzero(np.not_equal(*self.pairs))  # loops are left out
+        degree = np.bincount(self.pairs[:, proper].ravel(), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if more edges were there: then they stay in all boundaries
-        whole = halve_edges(self.ends, proper, degree)
+        whole = halve_edges(self.pairs, proper, degree)
         self._announce(whole.all_sets())
 
         def ascend(part: _EdgeSet) -> _EdgeSet:
@@ -128,11 +134,12 @@ class Network:
         return ascend(whole)
 
     def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
-        """Return the nodes of some edges, conductances between them, and the ends of the edges."""
-        nodes, places = np.unique(self.ends[:, edges], return_inverse=True)
-        ends = places.reshape(2, -1)
-        M = sp.coo_array((self.weights[edges], ends), shape=(nodes.size, nodes.size)).toarray()
-        return nodes, M + M.T, ends
+        """Return the nodes of some pairs, conductances between them, and the ends of the pairs."""
+        nodes, places = np.unique(self.pairs[:, edges], return_inverse=True)
+        low, high = ends = places.reshape(2, -1)
+        M = np.zeros((nodes.size, nodes.size))
+        M[low, high] = M[high, low] = self.conductance[edges]
+        return nodes, M, ends
 
     def _announce(self, sets: list[_EdgeSet]) -> None:
         """Say before it starts that an elimination takes long, or more memory than there is."""

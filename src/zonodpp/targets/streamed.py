@@ -167,7 +167,9 @@ class StreamedDPP(ProjectionDPP):
                 f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "
                 "target.marginals(items)"
             )
-        return self.inclusion(np.atleast_1d(self.items(items, "items"))[:, None])
+        white = self._features(np.atleast_1d(self.items(items, "items")))
+        leverages: Floats = np.einsum("ij,ij->i", white, white)
+        return np.clip(leverages, 0.0, 1.0)
 
     def labels_of(self, items: Integers) -> Labels:
         """Return the ids of these rows, which are fetched; without ids, their numbers."""
