@@ -168,15 +168,18 @@ def tableau_row(columns: UnitColumns, weights: Floats, row: Floats, nonzero: Int
             for k in range(indptr[n + i], indptr[n + i + 1]):
                 row[indices[k]] += weights[i] * data[k]
         return
-    # Four rows at a time: the result is read and written a quarter as often. Before that one row or
-    # two, or both, which are left over.
+    # Four rows at a time: the result is read and written a quarter as often. Before that come, in
+    # one pass, the rows that are left over.
     over = r % 4
-    for i in range(over % 2):
+    if over == 1:
         for j in range(n):
-            row[j] += weights[i] * rows[i, j]
-    for i in range(over % 2, over - 1, 2):
+            row[j] = weights[0] * rows[0, j]
+    elif over == 2:
         for j in range(n):
-            row[j] += weights[i] * rows[i, j] + weights[i + 1] * rows[i + 1, j]
+            row[j] = weights[0] * rows[0, j] + weights[1] * rows[1, j]
+    elif over == 3:
+        for j in range(n):
+            row[j] = weights[0] * rows[0, j] + weights[1] * rows[1, j] + weights[2] * rows[2, j]
     for i in range(over, r, 4):
         w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
         for j in range(n):
