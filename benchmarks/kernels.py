@@ -65,7 +65,7 @@ class Kernel(NamedTuple):
 @no_refcount
 def many_rows(columns: UnitColumns, weights: Floats, work: TileScratch, repeats: int) -> None:
     for _ in range(repeats):
-        tableau_row(columns, weights, work.row, work.nonzero)
+        tableau_row(columns, weights, work.row)
         weights[0] += 1e-200 * work.row[0]
 
 
@@ -119,7 +119,7 @@ def many_pivots(
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         tableau_column(columns, tile.T, entering, work.column)
-        pivot(tile.T, tile.v, p, work.column, work.nonzero, work.weights)
+        pivot(tile.T, tile.v, p, work.column, work.weights)
 
 
 @no_refcount
@@ -150,14 +150,13 @@ def many_prices(
     tile: TileState,
     c: Floats,
     weights: Floats,
-    nonzero: Integers,
     repeats: int,
 ) -> None:
     """Draw a new tiling and compute its reduced costs."""
     for _ in range(repeats):
         draw_costs(rng.random(), c)
         price_basis(tile.basis, tile.T, c, weights)
-        set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side, nonzero)
+        set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side)
 
 
 @no_refcount
@@ -280,7 +279,6 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
                 tiles[HOME],
                 rng.standard_normal(n),
                 work.weights,
-                work.nonzero,
             ),
             Count(
                 2 * r * (n + r) + n,

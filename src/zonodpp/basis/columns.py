@@ -148,25 +148,20 @@ def basis_matrix(columns: UnitColumns, basis: Integers) -> Floats:
 
 
 @forceinline
-def tableau_row(columns: UnitColumns, weights: Floats, row: Floats, nonzero: Integers) -> None:
+def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
     """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
 
-    ``nonzero`` is scratch. A row of T for a graph is mostly zero, so the rows to add are listed
-    first, without branches that a processor could not predict.
+    A row of T for a graph is mostly zero.
     """
     rows, indptr, indices, data = columns.rows, columns.indptr, columns.indices, columns.data
     r, n = weights.shape[0], row.shape[0]
     for j in range(n):
         row[j] = 0.0
     if rows.shape[1] == 0:
-        count = 0
         for i in range(r):
-            nonzero[count] = i
-            count += 1 if weights[i] != 0.0 else 0
-        for q in range(count):
-            i = nonzero[q]
-            for k in range(indptr[n + i], indptr[n + i + 1]):
-                row[indices[k]] += weights[i] * data[k]
+            if weights[i] != 0.0:
+                for k in range(indptr[n + i], indptr[n + i + 1]):
+                    row[indices[k]] += weights[i] * data[k]
         return
     # Four rows at a time: the result is read and written a quarter as often. Before that come, in
     # one pass, the rows that are left over.

@@ -83,27 +83,22 @@ def given_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:
 
 
 @forceinline
-def replace_item(T: Floats, p: int, column: Floats, nonzero: Integers, row: Floats) -> None:
+def replace_item(T: Floats, p: int, column: Floats, row: Floats) -> None:
     """Let an item enter the basis at place p: a rank-one update of T.
 
     T is the inverse of the basis, or the inverse times E; ``column`` is the inverse times e_item.
-    ``nonzero`` is scratch, and so is ``row``, at least as long as a row of T. The columns of a
-    graph leave most of ``column`` zero, so the rows to update are listed first, without branches
-    that a processor could not predict.
+    The columns of a graph leave most of it zero. ``row`` is scratch, as long as a row of T.
     """
     width = T.shape[1]
     inverse = 1.0 / column[p]
     for i in range(width):
         row[i] = T[p, i] * inverse
-        T[p, i] = row[i]
-    count = 0
     for k in range(column.shape[0]):
-        nonzero[count] = k
-        count += 1 if (column[k] != 0.0) & (k != p) else 0
-    for q in range(count):
-        k = nonzero[q]
-        for i in range(width):
-            T[k, i] -= column[k] * row[i]
+        if column[k] != 0.0:
+            for i in range(width):
+                T[k, i] -= column[k] * row[i]
+    for i in range(width):
+        T[p, i] = row[i]
 
 
 @forceinline

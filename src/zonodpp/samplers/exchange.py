@@ -152,9 +152,9 @@ class ExchangeWalk(ChainOnBases):
         basis = BasisState(*(state[name] for name in BasisState._fields))
         (r, n), empty = (self.width, self.columns.lengths.size), np.empty
         scratch = ExchangeScratch(
-            *(empty(n), empty(n), empty(n // exchange_walk.BLOCK), empty(r), empty(r, np.int64)),
+            *(empty(n), empty(n), empty(n // exchange_walk.BLOCK), empty(r)),
             ordered=np.sort(basis.inside).astype(np.int32),
-            others=np.full(r + 1, -1, np.int32),
+            others=empty(r + 1, np.int32),
         )
         return ExchangeChain(
             *(RULES.index(self.rule), self.power, self.columns, self.alias, self.whole),

@@ -42,9 +42,8 @@ class ExchangeScratch(NamedTuple):
     weights: Floats  # (n,)
     sums: Floats  # (n / BLOCK,) running
     column: Floats  # (r,)
-    nonzero: Integers  # (r,)
     ordered: Subsets  # (r,) the basis, ascending
-    others: Subsets  # (r + 1,), -1 in front
+    others: Subsets  # (r + 1,)
 
 
 class ExchangeChain(NamedTuple):
@@ -135,7 +134,7 @@ def entering_weights(chain: ExchangeChain, s: int) -> None:
             for t in range(row.shape[0]):
                 row[t] = tableau_entry(columns, tableau[s], t)
         else:
-            tableau_row(columns, tableau[s], row, scratch.nonzero)
+            tableau_row(columns, tableau[s], row)
         for k in range(inside.shape[0]):  # known exactly
             row[inside[k]] = 1.0 if k == s else 0.0
     noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
@@ -191,6 +190,7 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
 def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> None:
     """Replace one entry of an ascending array by another and keep it so, without branches."""
     r = ordered.shape[0]
+    others[0] = -1
     for i in range(r - 1):
         others[i + 1] = ordered[i] if ordered[i] < leaving else ordered[i + 1]
     others[r] = entering
@@ -225,7 +225,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        replace_item(tableau, s, column, scratch.nonzero, scratch.row)
+        replace_item(tableau, s, column, scratch.row)
         if chain.whole:  # known exactly
             for k in range(column.shape[0]):
                 tableau[k, t] = 1.0 if k == s else 0.0

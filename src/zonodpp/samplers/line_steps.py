@@ -92,14 +92,13 @@ def _begin_line(
     Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
     that know nothing of the basis, so they may be cheap.
     """
-    weights, nonzero = scratch.weights, scratch.nonzero
     basis, T, c, tally = home.basis, home.T, chain.c, line.tally
     if chain.rule.fresh:
         for p in range(basis.shape[0]):
             home.u[p] = rng.random() * home.reach[p]
         lines.draw_costs(rng.random(), c)
-        lines.price_basis(basis, T, c, weights)
-        lines.set_bounds(chain.columns, weights, c, basis, home.gap, home.side, nonzero)
+        lines.price_basis(basis, T, c, scratch.weights)
+        lines.set_bounds(chain.columns, scratch.weights, c, basis, home.gap, home.side)
     lines.draw_direction(rng, chain.rule.factor, line.z, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):

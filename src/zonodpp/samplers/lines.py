@@ -147,10 +147,9 @@ def set_bounds(
     basis: Integers,
     gap: Floats,
     side: Floats,
-    nonzero: Integers,
 ) -> None:
-    """Set the bounds of a tile from its reduced costs c - c_B T E; ``nonzero`` is scratch."""
-    tableau_row(columns, multipliers, gap, nonzero)
+    """Set the bounds of a tile from its reduced costs c - c_B T E."""
+    tableau_row(columns, multipliers, gap)
     for j in range(c.shape[0]):
         reduced = c[j] - gap[j]
         gap[j] = abs(reduced)

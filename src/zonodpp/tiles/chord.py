@@ -98,7 +98,7 @@ def _guess_normal(
     for i in range(r):
         far[i] = at[i] + alpha * along[i]
     multiply(W.T, far, normal)
-    tableau_row(columns, normal, row, scratch.nonzero)
+    tableau_row(columns, normal, row)
     _add_above(columns, row, normal)
     multiply(W, normal, reached)
     for i in range(r):
@@ -113,10 +113,10 @@ def _guess_normal(
 @inline_source
 def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch) -> None:
     """Swap into the basis the items nearest to a facet whose normal is about ``weights``."""
-    row, ratio, column, nonzero = scratch.row, scratch.ratio, scratch.column, scratch.nonzero
+    row, ratio, column = scratch.row, scratch.ratio, scratch.column
     T, basis, lengths, settled = tile.T, tile.basis, columns.lengths, scratch.order
     r = basis.shape[0]
-    tableau_row(columns, scratch.weights, row, nonzero)
+    tableau_row(columns, scratch.weights, row)
     for j in range(row.shape[0]):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
@@ -138,7 +138,7 @@ def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: T
                 best = p
         if settled[best] == 0 and abs(column[best]) > _SAFE_PIVOT:
             if basis[best] != item:
-                pivot(T, tile.v, best, column, nonzero, scratch.weights)
+                pivot(T, tile.v, best, column, scratch.weights)
                 basis[best] = item
                 tile.reach[best] = lengths[item]
             settled[best] = 1
@@ -171,7 +171,7 @@ def _enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
         if abs(column[p]) > abs(column[place]):
             place = p
     tile.side[tile.basis[place]] = 1.0
-    pivot(tile.T, tile.v, place, column, scratch.nonzero, scratch.weights)
+    pivot(tile.T, tile.v, place, column, scratch.weights)
     tile.basis[place] = -1
     tile.reach[place] = np.inf
     return place
@@ -199,7 +199,7 @@ def chord_ends(
         _guess_normal(columns, ellipsoid, x, d, sign, scratch)
         _enter_nearest(columns, tile, place, scratch)
         # The only cost is that of alpha, so reduced costs are its row of the tableau.
-        tableau_row(columns, T[place], row, scratch.nonzero)
+        tableau_row(columns, T[place], row)
         for j in range(row.shape[0]):
             gap[j] = abs(row[j])
             side[j] = 1.0 if sign * row[j] >= 0.0 else -1.0

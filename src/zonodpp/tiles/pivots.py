@@ -42,7 +42,6 @@ class TileScratch(NamedTuple):
     bits: Integers  # (n,) the same memory as ratio
     column: Floats  # (r,)
     weights: Floats  # (r,)
-    nonzero: Integers  # (r,)
     order: Integers  # (n + 1,) the items that a long step passes
     space: Floats  # (4, r)
 
@@ -91,7 +90,7 @@ def copy_of(tile: TileState) -> TileState:
 
 def scratch_size(r: int, n: int) -> int:
     """Return how many numbers scratch takes."""
-    return 3 * n + 7 * r + 1
+    return 3 * n + 6 * r + 1
 
 
 def tile_scratch(r: int, n: int) -> TileScratch:
@@ -101,14 +100,13 @@ def tile_scratch(r: int, n: int) -> TileScratch:
 
 def _scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
     """Return scratch as views of the first numbers of an array."""
-    after = 2 * n + 3 * r
+    after = 2 * n + 2 * r
     return TileScratch(
         floats_at(memory, 0, (n,)),
         floats_at(memory, n, (n,)),
         integers_at(memory, n, (n,)),
         floats_at(memory, 2 * n, (r,)),
         floats_at(memory, 2 * n + r, (r,)),
-        integers_at(memory, 2 * n + 2 * r, (r,)),
         integers_at(memory, after, (n + 1,)),
         floats_at(memory, after + n + 1, (4, r)),
     )
@@ -134,18 +132,18 @@ def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
 
 
 @forceinline
-def pivot(T: Floats, v: Floats, p: int, column: Floats, nonzero: Integers, row: Floats) -> int:
+def pivot(T: Floats, v: Floats, p: int, column: Floats, row: Floats) -> int:
     """Put the item with ``column`` = T e_item into place p: T and the speeds, O(r^2).
 
-    ``nonzero`` and ``row`` are scratch. Returns by how much T has aged: a small pivot asks for a T
-    that is computed anew.
+    ``row`` is scratch. Returns by how much T has aged: a small pivot asks for a T that is computed
+    anew.
     """
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
     for k in range(column.shape[0]):
         v[k] -= column[k] * speed
     v[p] = speed
-    replace_item(T, p, column, nonzero, row)
+    replace_item(T, p, column, row)
     return 1 if abs(inverse) < LARGE else OLDEST
 
 
@@ -171,7 +169,7 @@ def ratio_test(
 
     ``upward`` is 1 if it leaves at its length, -1 if at 0.
     """
-    tableau_row(columns, tile.T[p], scratch.row, scratch.nonzero)
+    tableau_row(columns, tile.T[p], scratch.row)
     least = PIVOT * row_length(tile.T, p)
     find_ratios(scratch.row, tile.gap, tile.side, upward, least, scratch.ratio)
 
@@ -218,7 +216,7 @@ def swap_items(
     gap[item] = 0.0
     side[item] = 0.0
     tableau_column(columns, T, item, column)
-    age[0] += pivot(T, v, p, column, scratch.nonzero, scratch.weights)
+    age[0] += pivot(T, v, p, column, scratch.weights)
     basis[p] = item
     size: float = abs(column[p])
     return size

@@ -120,7 +120,7 @@ class Annealed:
         """
         r = bases.shape[1]
         tables = self.columns, self.sampler.alias
-        scratch = np.empty(r), np.empty(r, np.int64), np.empty(r)
+        scratch = np.empty(r), np.empty(r)
         sums = np.empty(len(bases))
         chunk = max(1, _INVERSES // r**2)
         for first in range(0, len(bases), chunk):
@@ -165,7 +165,6 @@ def _anneal(
     logs: Floats,
     sums: Floats,
     column: Floats,
-    nonzero: Integers,
     row: Floats,
 ) -> bool:
     """Exchange an item of each basis at each power p, and add -log |det E_B| to sums before it.
@@ -193,7 +192,7 @@ def _anneal(
                     break
             if t != bases[k, s]:
                 tableau_column(columns, T, t, column)
-                replace_item(T, s, column, nonzero, row)
+                replace_item(T, s, column, row)
                 bases[k, s] = t
                 logs[k] -= math.log(abs(entry))
     return True
