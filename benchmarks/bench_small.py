@@ -83,8 +83,9 @@ def calls_of_chains(quick: bool) -> list[Row]:
 def calls(name: str, method: str, repeats: int) -> list[Row]:
     """Return the rows of one input and method.
 
-    A call takes at least what a call of compiled code takes that makes no step. Where a step takes
-    a fraction of a microsecond, that alone is more than the limit of second calls.
+    A call takes at least what a call of compiled code takes that makes no step, and what NumPy
+    takes to make a generator from the seed. Where a step takes a fraction of a microsecond, each of
+    these is more than the limit of second calls.
     """
     target = targets()[name]
     chain = Chain(target, method)
@@ -96,6 +97,7 @@ def calls(name: str, method: str, repeats: int) -> list[Row]:
         "second": f"{name}: second call, {method}, beyond its {FEW} steps",
         "stream": f"{name}: first draw of a stream, {method}, beyond its step",
         "empty": f"{name}: a compiled call that makes no step, {method}",
+        "seed": f"{name}: a generator that NumPy makes from a seed, {method}",
     }
     limits = {"first": {"at_most": 60.0}, "second": {"at_most": 10.0}}
     found: dict[str, list[float]] = {kind: [] for kind in whats}
@@ -108,8 +110,9 @@ def calls(name: str, method: str, repeats: int) -> list[Row]:
         sampler = prepare(fresh, method)
         stream = seconds_of(partial(first_of_stream, sampler))
         empty = seconds_of(partial(make_no_step, chain.sampler, chain.state, chain.rng))
-        times = {"first": first, "second": second, "stream": stream, "empty": empty}
-        made = {"first": FEW, "second": FEW, "stream": 1, "empty": 0}
+        seed = seconds_of(partial(np.random.default_rng, SEED))
+        times = {"first": first, "second": second, "stream": stream, "empty": empty, "seed": seed}
+        made = {"first": FEW, "second": FEW, "stream": 1, "empty": 0, "seed": 0}
         for kind, took in times.items():
             found[kind].append(took / step - made[kind])
     return [
