@@ -60,10 +60,9 @@ class DuplicateReport:
     def __str__(self) -> str:
         named = {"the most relevant": self.top}
         named |= {f"diversity={share:g}": found for share, found in self.lists.items()}
-        repeated = f"{self.repeated} of the {len(self.top)} most relevant"
         lines = [
             f"near-duplicates: {len(self.pairs)} pairs, {len(np.unique(self.pairs))} items",
-            f"{repeated} repeat a more relevant item",
+            f"{self.repeated} of the {len(self.top)} most relevant repeat a more relevant item",
         ]
         for name, found in named.items():
             distances = f"mean distance {found.diversity:.3f}, smallest {found.nearest:.3f}"

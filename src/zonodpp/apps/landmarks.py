@@ -24,6 +24,7 @@ from zonodpp.apps.landmark_features import (
 )
 from zonodpp.apps.landmark_search import PICKERS, merge, variance_of_entries
 from zonodpp.arguments import as_count, as_positive, one_of
+from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
 from zonodpp.targets import ProjectionDPP
@@ -239,9 +240,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _keep(self, landmarks: Matrix, indices: Integers) -> None:
         """Store the landmarks in lexicographic order, and the inverse root of their kernel."""
-        used = landmarks
-        if not isinstance(landmarks, np.ndarray):
-            used = landmarks[:, np.unique(landmarks.indices)].toarray()
+        used = to_dense(landmarks[:, np.unique(landmarks.nonzero()[1])])
         order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
         self.indices_ = indices[order]
         self.landmarks_ = landmarks[order]

@@ -55,8 +55,27 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     >>> mean_rouge([["a", "b"], ["b"], ["c"]], [[0], [2]], [[1], [0]]).round(3)
     array([0.833, 0.   ])
     """
-    chosen, others = (_as_sets(sets, len(tokens)) for sets in (candidates, draws))
-    return _mean_rouge(tokens, chosen, others, np.ones(len(others)))
+    chosen = _as_sets(candidates, len(tokens))
+    others, repeats = np.unique(_as_sets(draws, len(tokens)), axis=0, return_counts=True)
+    each = count_words([*tokens, []])  # the last sentence, number -1, has no words
+    sums = [sum(each[sentences] for sentences in sets.T) for sets in (chosen, others)]
+    counts = sp.vstack(sums, "csr")
+    # Word w owns as many columns as its largest count; a count of c sets the first c of them.
+    most = counts.max(axis=0).toarray().ravel()
+    levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
+    unary = sp.hstack(levels, "csr", np.float32)  # sums below 2^24 are exact
+    lengths = counts.sum(axis=1, dtype=np.float64)
+    n, shares = len(chosen), repeats / repeats.sum()
+    means = np.zeros(n)
+    step = max(64, _BLOCK // max(1, unary.shape[1]))
+    for i in range(0, n, step):
+        some = slice(i, min(i + step, n))
+        dense = unary[some].toarray()
+        for j in range(0, len(others), step):
+            block = slice(n + j, n + j + step)
+            total = np.maximum(np.add.outer(lengths[some], lengths[block]), 1)  # perhaps no words
+            means[some] += 2.0 * (dense @ unary[block].toarray().T) / total @ shares[j : j + step]
+    return means
 
 
 def minimum_bayes_risk(
@@ -89,8 +108,8 @@ def minimum_bayes_risk(
     >>> best, round(value, 3)
     (array([0]), 0.556)
     """
-    sets, counts = np.unique(_as_sets(draws, len(tokens)), axis=0, return_counts=True)
-    means = _mean_rouge(tokens, sets, sets, counts)
+    sets = np.unique(_as_sets(draws, len(tokens)), axis=0)
+    means = mean_rouge(tokens, sets, draws)
     best = int(np.argmax(means))
     return sets[best], float(means[best]), means
 
@@ -103,28 +122,3 @@ def _as_sets(given: ArrayLike, n: int) -> Integers:
     if sets.max() >= n:
         raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {sets.max()}")
     return sets.reshape(-1, sets.shape[-1])
-
-
-def _mean_rouge(
-    tokens: Sequence[Sequence[str]], candidates: Integers, draws: Integers, weights: ArrayLike
-) -> Floats:
-    """Return the weighted mean ROUGE-1F of each candidate with the draws."""
-    each = count_words([*tokens, []])  # the last sentence, number -1, has no words
-    sums = [sum(each[sentences] for sentences in sets.T) for sets in (candidates, draws)]
-    counts = sp.vstack(sums, "csr")
-    # Word w owns as many columns as its largest count; a count of c sets the first c of them.
-    most = counts.max(axis=0).toarray().ravel()
-    levels = [counts[:, most > level] > level for level in range(max(1, most.max()))]
-    unary = sp.hstack(levels, "csr", np.float32)  # sums below 2^24 are exact
-    lengths = counts.sum(axis=1, dtype=np.float64)
-    n, shares = len(candidates), np.asarray(weights) / np.sum(weights)
-    means = np.zeros(n)
-    step = max(64, _BLOCK // max(1, unary.shape[1]))
-    for i in range(0, n, step):
-        some = slice(i, min(i + step, n))
-        dense = unary[some].toarray()
-        for j in range(0, len(draws), step):
-            others = slice(n + j, n + j + step)
-            total = np.maximum(np.add.outer(lengths[some], lengths[others]), 1)  # perhaps no words
-            means[some] += 2.0 * (dense @ unary[others].toarray().T) / total @ shares[j : j + step]
-    return means

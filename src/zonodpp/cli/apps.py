@@ -50,7 +50,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
     choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     passes = options.transformer in (None, "pca") and options.method in ("auto", "exact")
-    table = read_table(options, options.weights, passes=passes)
+    table = read_table(options, "weights", passes=passes)
     if isinstance(table.values, RowSource):
         if options.transformer is None:
             note = "a search needs all rows in memory: drawing as with --transformer pca"
@@ -77,7 +77,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
     """Run ``zonodpp shortlist``."""
-    table = read_table(options, options.relevance, option="--relevance")
+    table = read_table(options, "relevance")
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}

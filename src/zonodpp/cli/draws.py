@@ -50,7 +50,7 @@ def _read_target(options: SampleOptions) -> Target:
     changed = options.missing != "error" or options.standardize
     whole = changed or options.kernel or options.dpp or options.size or options.expected_size
     whole = whole or options.jitter or options.power != 2
-    table = read_table(options, options.weights, passes=not whole)
+    table = read_table(options, "weights", passes=not whole)
     if isinstance(table.values, RowSource):
         view = None if options.rank is None else principal_view(table.values, options.rank)
         return condition(StreamedDPP(table.values, view, table.ids), options)

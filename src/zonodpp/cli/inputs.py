@@ -71,18 +71,14 @@ class ItemTable:
 
 
 def read_table(
-    options: Input,
-    weights: str | None = None,
-    *,
-    option: str = "--weights",
-    passes: bool = False,
-    source: Source | None = None,
+    options: Input, apart: str = "", *, passes: bool = False, source: Source | None = None
 ) -> ItemTable:
     r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
 
-    Weights are in a column, kept apart from the features, or in a file of their own; ``option`` is
-    what names them at the shell. If ``passes`` is true, a file that is large for the memory of this
-    machine is read in passes. ``source`` is the file if it is open: a pipe can be opened only once.
+    ``apart`` is the option, "weights" or "relevance", that names a column which is kept apart from
+    the features, or a file of its own. If ``passes`` is true, a file that is large for the memory
+    of this machine is read in passes. ``source`` is the file if it is open: a pipe can be opened
+    only once.
 
     Examples
     --------
@@ -98,6 +94,7 @@ def read_table(
     (['apple'], ['fat', 'water'], array([[ 0.2, 85.6]]))
     """
     source = source or open_source(options.file, options.format)
+    weights: str | None = getattr(options, apart) if apart else None
     large = _read_large(source, options, weights) if passes else None
     if large is not None:
         return large
@@ -121,7 +118,7 @@ def read_table(
     numbers = numbers[:, :d]
     if weights is not None and q is None:
         n = numbers.shape[0 if options.items == "rows" else 1]
-        q = _read_weights(source.name, option, weights, n)
+        q = _read_weights(source.name, f"--{apart}", weights, n)
     return ItemTable(source.name, numbers, numbers.shape, labels, roles.feature_names, q)
 
 

@@ -13,6 +13,7 @@ from zonodpp.features.similarity import KernelLike, finite_rows, kernel_function
 from zonodpp.linalg.kernel import (
     KernelColumns,
     partial_factor,
+    precision,
     read_kernel,
     rounding_of_eigenvalues,
     rounding_share,
@@ -149,19 +150,15 @@ def rp_cholesky(
 def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
     """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
-        K, precision = _as_kernel(X)
-        return KernelColumns(np.diagonal(K), lambda items: K[items].T, precision)
+        K, eps = _as_kernel(X)
+        return KernelColumns(np.diagonal(K), lambda items: K[items].T, eps)
     rows = finite_rows(X)
     block = kernel_function(rows, kernel, gamma)
-    n = rows.shape[0]
-    diagonal, precision = np.empty(n), float(np.finfo(float).eps)
-    for start in range(0, n, _DIAGONAL_BLOCK):
-        part = rows[start : start + _DIAGONAL_BLOCK]
-        values = block(part, part)
-        if values.dtype == np.float32:
-            precision = float(np.finfo(np.float32).eps)
-        diagonal[start : start + _DIAGONAL_BLOCK] = np.diagonal(values)
-    return KernelColumns(diagonal, lambda items: block(rows, rows[items]), precision)
+    starts = range(0, rows.shape[0], _DIAGONAL_BLOCK)
+    parts = (rows[start : start + _DIAGONAL_BLOCK] for start in starts)
+    diagonal = np.concatenate([np.diagonal(block(part, part)) for part in parts])
+    eps, diagonal = precision(diagonal), diagonal.astype(np.float64)
+    return KernelColumns(diagonal, lambda items: block(rows, rows[items]), eps)
 
 
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
@@ -201,9 +198,9 @@ def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
         ...
     zonodpp.linalg.kernel.NotPositiveError: K is not positive semidefinite: ...
     """
-    kernel, precision = _as_kernel(K)
+    kernel, eps = _as_kernel(K)
     values = scipy.linalg.eigvalsh(kernel)
-    tol = rounding_share(len(kernel), precision) if tol is None else tol
+    tol = rounding_share(len(kernel), eps) if tol is None else tol
     rounding_of_eigenvalues(values, "K", tol)
     return float(values[0])
 
