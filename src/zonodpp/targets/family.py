@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.archives import check_sparse
-from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite
+from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite, labels_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import Columns, column_chunks, columns_of
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.conditioning import ImpossibleError, split_off
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 _SPARSE = ("data", "indices", "indptr")  # arrays of a sparse matrix
