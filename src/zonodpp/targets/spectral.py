@@ -51,9 +51,8 @@ class SpectralTarget(Target):
                 "empty, and no target is made of that; pass another kernel, or exclude fewer items"
             )
         sizes = range(r + 1) if k is None else range(k, k + 1)
-        vectors, logs = frozen(found.vectors), frozen(found.logs)
-        facts = {"vectors": vectors, "log_eigenvalues": logs, "labels": labels}
-        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, **facts)
+        facts = {"vectors": frozen(found.vectors), "log_eigenvalues": frozen(found.logs)}
+        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, **facts)
 
     def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
