@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, Rng, SeedLike
+from zonodpp._types import Floats, Integers, ItemsLike, Labels, Matrix, MatrixLike, Rng, SeedLike
 
 
 def listed(names: Sequence[object], most: int = 8) -> str:
@@ -31,6 +31,11 @@ def listed(names: Sequence[object], most: int = 8) -> str:
 def is_dataframe(X: object) -> TypeGuard[Any]:
     """Tell a pandas DataFrame without importing pandas."""
     return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
+
+
+def labels_of(table: object, axis: str) -> Labels | None:
+    """Return the names that a DataFrame has for its "index" or its "columns", else None."""
+    return list(getattr(table, axis)) if is_dataframe(table) else None
 
 
 def as_matrix(X: MatrixLike, name: str) -> Matrix:
@@ -60,9 +65,7 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
 
 def _as_floats(X: MatrixLike, name: str) -> Floats:
     if is_dataframe(X):
-        text = [
-            str(c) for c, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind not in "biuf"
-        ]
+        text = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "biuf"]
         if text:
             raise TypeError(
                 f"{name} has columns that are not numeric: {listed(text)}; "
@@ -156,8 +159,6 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
-    if type(value) is int and least <= value <= most:
-        return value
     try:
         if isinstance(value, bool):
             raise TypeError

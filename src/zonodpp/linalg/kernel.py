@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from zonodpp._types import Floats, Integers, Labels, MatrixLike, Rng
-from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe
+from zonodpp.arguments import as_count, as_matrix, check_finite, is_dataframe, labels_of
 from zonodpp.linalg.dense import largest_entries, to_dense
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
@@ -30,7 +30,6 @@ def read_kernel(
     ``otherwise`` says what to do with a matrix that is not square. A small asymmetry is taken for
     rounding errors: it is averaged out, and the precision is as low as the asymmetry shows.
     """
-    labels = list(kernel.columns) if is_dataframe(kernel) else None
     eps = precision(kernel)
     matrix = to_dense(as_matrix(kernel, name))
     if matrix.shape[0] != matrix.shape[1]:
@@ -48,7 +47,7 @@ def read_kernel(
     if asymmetry:
         matrix = matrix / 2 + matrix.T / 2
         eps = max(eps, asymmetry / size)
-    return matrix, eps, labels
+    return matrix, eps, labels_of(kernel, "columns")
 
 
 def precision(given: MatrixLike) -> float:

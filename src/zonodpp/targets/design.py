@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
-from zonodpp.arguments import as_count, as_matrix
+from zonodpp.arguments import as_count, as_matrix, labels_of
 from zonodpp.linalg.gram import RankError
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.projection import ProjectionDPP
 from zonodpp.targets.spectral import size_law
 from zonodpp.targets.target import Arrays, Header, Objective, Target

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.archives import check_sparse
-from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite
+from zonodpp.arguments import as_matrix, as_positive, as_weights, check_finite, labels_of
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
 from zonodpp.linalg.dense import Columns, column_chunks, columns_of
 from zonodpp.linalg.gram import RankError
 from zonodpp.targets.conditioning import ImpossibleError, split_off
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 _SPARSE = ("data", "indices", "indptr")  # arrays of a sparse matrix
@@ -210,8 +209,6 @@ class VolumeSampling(Target):
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         sparse = sp.issparse(self.A)
         arrays = {name: getattr(self.A, name) for name in _SPARSE} if sparse else {"A": self.A}
-        if self.weights is not None:
-            arrays["weights"] = self.weights
         header = {"power": self.power, "shape": [self.r, self.n], "labels": self.labels}
         return {**header, "sparse": self.A.format if sparse else None}, arrays
 

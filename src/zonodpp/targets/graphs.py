@@ -49,8 +49,7 @@ class Graph(NamedTuple):
 
     def components(self, edges: Integers | slice = slice(None)) -> int:
         """Count the parts into which the graph falls that has only these edges."""
-        links = self.links(edges)
-        return int(connected_components(links, directed=False, return_labels=False))
+        return int(connected_components(self.links(edges), directed=False, return_labels=False))
 
 
 class EdgePairs(Sequence[tuple[int, int]]):
@@ -171,8 +170,9 @@ def _read_adjacency(
     upper = sp.triu(matrix, format="coo")
     tail, head = frozen(upper.row, np.int64), frozen(upper.col, np.int64)
     graph = Graph(matrix.shape[0], tail, head, names, weight="weight")
+    pairs = EdgePairs(tail, head)
     if names is None:
-        return graph, np.asarray(upper.data), EdgePairs(tail, head)
+        return graph, np.asarray(upper.data), pairs
     if len(names) != graph.nodes:
         raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
     repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -181,5 +181,4 @@ def _read_adjacency(
             f"names of nodes must differ, but several nodes have the name {listed(repeated)}; "
             "give each node a name of its own"
         )
-    pairs = zip(tail.tolist(), head.tolist(), strict=True)
     return graph, np.asarray(upper.data), [(names[u], names[v]) for u, v in pairs]

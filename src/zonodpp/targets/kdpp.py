@@ -107,14 +107,13 @@ class KDPP(SpectralTarget):
         super()._set(found, labels, k)
 
     def _with(self, found: Spectrum) -> Self:
-        try:
-            return super()._with(found)
-        except ValueError:
-            sure, rank = int(np.isposinf(found.logs).sum()), found.vectors.shape[1]
+        sure, rank = int(np.isposinf(found.logs).sum()), found.vectors.shape[1]
+        if not sure <= self.k <= rank:
             raise ImpossibleError(
                 f"draws have k = {self.k} items, but {sure} are sure and {rank} the most that the "
                 "condition allows; include or exclude fewer items"
-            ) from None
+            )
+        return super()._with(found)
 
     def size_law(self) -> Floats:
         """Return the probability of each size of a draw: one for k.

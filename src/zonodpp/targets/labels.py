@@ -10,12 +10,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 
 from zonodpp._types import Integers, ItemsLike, Labels
-from zonodpp.arguments import as_items, is_dataframe, listed
-
-
-def labels_of(table: object, axis: str) -> Labels | None:
-    """Return the names that a DataFrame has for its "index" or its "columns", else None."""
-    return list(getattr(table, axis)) if is_dataframe(table) else None
+from zonodpp.arguments import as_items, listed
 
 
 class LabelledItems:

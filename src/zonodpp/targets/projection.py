@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Self
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Labels, MatrixLike, SeedLike
-from zonodpp.arguments import as_matrix, as_positive, spawn
+from zonodpp.arguments import as_matrix, as_positive, labels_of, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import principal_scores, projection_basis
 from zonodpp.streams.sources import source_of, take_columns
 from zonodpp.targets.family import VolumeSampling
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header
 
 if TYPE_CHECKING:

@@ -8,13 +8,11 @@ from typing import Self
 import numpy as np
 
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
-from zonodpp.arguments import as_matrix
-from zonodpp.linalg import spectrum
+from zonodpp.arguments import as_matrix, labels_of
 from zonodpp.linalg.dense import frozen, unit_blocks
 from zonodpp.linalg.kernel import precision, read_kernel
-from zonodpp.linalg.spectrum import Spectrum
+from zonodpp.linalg.spectrum import Spectrum, of_features, of_kernel
 from zonodpp.targets.conditioning import NOISE, condition_kernel, never_together
-from zonodpp.targets.labels import labels_of
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
 OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
@@ -53,17 +51,16 @@ class SpectralTarget(Target):
                 "empty, and no target is made of that; pass another kernel, or exclude fewer items"
             )
         sizes = range(r + 1) if k is None else range(k, k + 1)
-        vectors, logs = frozen(found.vectors), frozen(found.logs)
-        facts = {"vectors": vectors, "log_eigenvalues": logs, "labels": labels}
-        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, **facts)
+        facts = {"vectors": frozen(found.vectors), "log_eigenvalues": frozen(found.logs)}
+        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, **facts)
 
     def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-        self._set(spectrum.of_kernel(matrix, eps), labels, k)
+        self._set(of_kernel(matrix, eps), labels, k)
 
     @classmethod
     def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
-        found = spectrum.of_features(as_matrix(Phi, "Phi"), precision(Phi))
+        found = of_features(as_matrix(Phi, "Phi"), precision(Phi))
         return cls._make(found, labels_of(Phi, "index"), k)
 
     @cached_property
@@ -144,7 +141,7 @@ class SpectralTarget(Target):
         if not self._sure and self._log_dets(include[None])[0] == -np.inf:
             raise never_together(include, "their features are linearly dependent")
         sure, phi = condition_kernel(self.vectors[:, : self._sure], self.phi, include, exclude)
-        vectors, logs = spectrum.of_features(phi)
+        vectors, logs = of_features(phi)
         logs = np.append(np.full(sure.shape[1], np.inf), logs)
         return self._with(Spectrum(np.column_stack([sure, vectors]), logs))
 

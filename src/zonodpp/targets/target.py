@@ -238,9 +238,7 @@ class Target(LabelledItems):
         """Check the arguments of `find_map`; return the number of items, None if any will do."""
         if ridge and self.exact_draws != "mixture":
             raise ValueError("a ridge is for DPP and KDPP; leave it out")
-        if self.sizes_vary:
-            return k
-        [size] = self.sizes
+        [size] = self.sizes  # a target whose draws differ in size has its own version of this
         if k not in (None, size):
             raise ValueError(
                 f"every draw of this target has {self._size} = {size} items, got k = {k}"
@@ -256,7 +254,10 @@ class Target(LabelledItems):
         return None
 
     def stored(self) -> tuple[Header, Arrays]:
-        """Return what a file holds of the target: a header, with its labels, and arrays."""
+        """Return what a file holds of the target: a header, with its labels, and arrays.
+
+        Weights are the same for all targets: whoever writes the file adds them to the arrays.
+        """
         raise NotImplementedError
 
     @classmethod
