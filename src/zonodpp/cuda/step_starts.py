@@ -14,7 +14,7 @@ from zonodpp.cuda.philox import COST, DIRECTION, normals, uniforms
 from zonodpp.cuda.rows import ItemShares, row_product
 from zonodpp.cuda.tiles import tile_places
 from zonodpp.cuda.walk_state import ChainMemory, Geometry
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import group_functions, wait
 
 
 @inlined
@@ -32,7 +32,7 @@ def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the draw of the tiling of a step."""
     lanes, parts, part, own = items.lanes, items.parts, items.part, turns(r, items.lanes)
     _, pitch, column, vector, basis, _, _ = places_for(r)
-    wait, multiply = group_functions(lanes).wait, row_product(r, items)
+    multiply = row_product(r, items)
 
     @inlined
     def draw_tiling(
@@ -85,7 +85,7 @@ def direction_draw(r: int, lanes: int) -> Function:
     """Compile the draw of the direction of a step."""
     own, pairs = turns(r, lanes), turns((r + 1) // 2, lanes)
     vector, d = places_for(r).vector, tile_places(r).d
-    wait, group_sum, *_ = group_functions(lanes)
+    group_sum = group_functions(lanes).sum
 
     @inlined
     def draw_direction(chain: ChainMemory, step: int, factor: Floats) -> None:

@@ -17,7 +17,7 @@ from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.inverses import dot_product, inverse_functions, places_for, spread, turns
 from zonodpp.cuda.rows import ItemShares, row_product
 from zonodpp.cuda.walk_state import ChainMemory, Geometry, LineState
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import group_functions, wait
 from zonodpp.tiles.pivots import LARGE, PIVOT
 
 REFRESH = 1000  # pivots after which T is computed anew
@@ -107,8 +107,8 @@ def crossing(r: int, items: ItemShares) -> tuple[Function, Function]:
     lanes, each, own, places = items.lanes, items.each, turns(r, items.lanes), places_for(r)
     column, basis = places.column, places.basis
     u, v, reach, _ = tile_places(r)
-    wait = group_functions(lanes).wait
-    _, _, _, times, replace, _ = inverse_functions(r, lanes)
+    inverse = inverse_functions(r, lanes)
+    times, replace = inverse.times, inverse.replace
 
     @inlined
     def lower_costs(
