@@ -107,18 +107,12 @@ def _exchange_choice(rule: int, power: float, r: int, n: int, blocks: BlockShape
     return choose
 
 
-def presence(r: int, lanes: int) -> Function:
-    """Compile what is tracked in a step."""
-    basis = places_for(r).basis
-
-    @inlined
-    def track(chain: ChainMemory, draw: int, records: Records) -> None:
-        """Add the presence of the tracked sets."""
-        for j in range(chain.lane, records.starts.shape[0] - 1, lanes):
-            if chain.exists and holds_set(chain.whole, 2 * chain.at + basis, r, records, j):
-                records.tracked[draw, chain.number, j] += 1.0
-
-    return track
+@inlined
+def _track(chain: ChainMemory, basis: int, r: int, lanes: int, draw: int, records: Records) -> None:
+    """Add the presence of the tracked sets to that of a draw."""
+    for j in range(chain.lane, records.starts.shape[0] - 1, lanes):
+        if chain.exists and holds_set(chain.whole, 2 * chain.at + basis, r, records, j):
+            records.tracked[draw, chain.number, j] += 1.0
 
 
 @lru_cache(maxsize=32)
@@ -131,7 +125,7 @@ def exchange_kernel(
     spare, inverse = chains * lanes < threads, inverse_functions(r, lanes)
     load, save, renew = inverse.load, inverse.save, inverse.renew
     choose = _exchange_choice(rule, power, r, n, blocks)
-    exchange, track = _exchange_function(r, blocks), presence(r, lanes)
+    exchange = _exchange_function(r, blocks)
 
     @kernel_with(registers)
     def walk(
@@ -168,7 +162,7 @@ def exchange_kernel(
                     s, t = choose(busy, chain, step, items, scratch)
                     if busy:
                         accepted += exchange(chain, s, t, items.vectors, records.counts)
-                        track(chain, draw, records)
+                        _track(chain, basis, r, lanes, draw, records)
                     step += 1
                 if exists:
                     to = records.subsets[draw, number]

@@ -10,7 +10,7 @@ from zonodpp.cuda.compile import Function, Index, inlined, of_processor
 from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
 from zonodpp.cuda.philox import PICK, uniforms
 from zonodpp.cuda.rows import ItemShares
-from zonodpp.cuda.tiles import INFINITE, REFRESH, crossing, facet_functions, tile_places
+from zonodpp.cuda.tiles import INFINITE, REFRESH, crossing, facet_functions
 from zonodpp.cuda.walk_state import (
     ChainMemory,
     Geometry,
@@ -109,7 +109,7 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
 def _line_start(r: int, items: ItemShares) -> Function:
     """Compile the beginning of the walk over one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
-    basis, (u, v, reach, d) = places_for(r).basis, tile_places(r)
+    _, _, _, basis, _, _, u, v, reach, d = places_for(r)
     copy, inverse = copier(r, lanes), inverse_functions(r, lanes)
     load, multiply = inverse.load, inverse.multiply
 
@@ -138,8 +138,8 @@ def _line_start(r: int, items: ItemShares) -> Function:
 
 def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Function]:
     """Compile what is noted of a tile: the pick, and the sets that it holds."""
-    lanes, each, own, basis = items.lanes, items.each, turns(r, items.lanes), places_for(r).basis
-    u, v, _, _ = tile_places(r)
+    lanes, each, own, places = items.lanes, items.each, turns(r, items.lanes), places_for(r)
+    basis, u, v = places.basis, places.u, places.v
     save = inverse_functions(r, lanes).save
 
     @inlined
@@ -181,7 +181,7 @@ def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Funct
 
 def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShares) -> Function:
     """Compile the walk over the tiles of one half of a line."""
-    basis, v, d = places_for(r).basis, tile_places(r).v, tile_places(r).d
+    basis, v, d = places_for(r).basis, places_for(r).v, places_for(r).d
     inverse = inverse_functions(r, items.lanes)
     multiply, renew = inverse.multiply, inverse.renew
     nearest_facet, ratio_test = facet_functions(r, items)

@@ -48,22 +48,30 @@ def turns(count: int, lanes: int) -> int:
 
 
 class _Places(NamedTuple):
-    """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``."""
+    """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``.
 
-    r: int
+    The last four are vectors of a walk on the zonotope; they lie behind the others, from ``size``.
+    """
+
     pitch: int  # the length of a row of T
     column: int  # T e of an item e that is to enter
     vector: int  # a vector that T is multiplied by
     basis: int  # the items, in 32-bit integers
     order: int  # the exchanges of rows while T is computed anew, in 32-bit integers
-    size: int  # of all, in doubles
+    size: int  # of all these, in doubles
+    u: int  # the coordinates of the point
+    v: int  # their speed
+    reach: int  # the lengths of the items of the basis
+    d: int  # the direction
 
 
 def places_for(r: int) -> _Places:
     """Return where things lie for bases of r items."""
     pitch = r | 1
     column, vector, end = r * pitch, r * pitch + r, r * pitch + 2 * r
-    return _Places(r, pitch, column, vector, 2 * end, 2 * end + r, end + r)
+    basis, order, size = 2 * end, 2 * end + r, end + r
+    vectors = size, size + r, size + 2 * r, size + 3 * r
+    return _Places(pitch, column, vector, basis, order, size, *vectors)
 
 
 def copier(count: int, lanes: int) -> Function:
@@ -113,7 +121,7 @@ class _InverseFunctions(NamedTuple):
 @lru_cache(maxsize=32)
 def inverse_functions(r: int, lanes: int) -> _InverseFunctions:
     """Compile the functions for bases of r items."""
-    pitch, column, vector, basis = places_for(r)[1:5]
+    pitch, column, vector, basis = places_for(r)[:4]
     own = turns(r, lanes)
     copy_inverse, copy_vector, dot = copier(r * pitch, lanes), copier(r, lanes), dot_product(r)
     replace = replacement(r, lanes)
@@ -155,7 +163,7 @@ def inverse_functions(r: int, lanes: int) -> _InverseFunctions:
 
 def replacement(r: int, lanes: int) -> Function:
     """Compile the update of T when one item takes the place of another."""
-    pitch, column = places_for(r)[1:3]
+    pitch, column = places_for(r)[:2]
     own, whole_chunks = turns(r, lanes), r - r % CHUNK
 
     @inlined
@@ -183,7 +191,7 @@ def replacement(r: int, lanes: int) -> Function:
 
 def _drift_test(r: int, lanes: int) -> Function:
     """Compile the test whether T is the inverse of the basis no more."""
-    _, pitch, _, _, basis, *_ = places_for(r)
+    pitch, basis = places_for(r).pitch, places_for(r).basis
     own, group_sum = turns(r, lanes), group_functions(lanes).sum
 
     @inlined
@@ -207,7 +215,7 @@ def _drift_test(r: int, lanes: int) -> Function:
 
 def elimination(r: int, lanes: int, replace: Function) -> Function:
     """Compile one step of the Gauss-Jordan elimination."""
-    _, pitch, column, _, _, order, _ = places_for(r)
+    pitch, column, _, _, order, *_ = places_for(r)
     own, least = turns(r, lanes), group_functions(lanes).least
 
     @inlined
@@ -245,7 +253,7 @@ def elimination(r: int, lanes: int, replace: Function) -> Function:
 
 def renewal(r: int, lanes: int, replace: Function) -> Function:
     """Compile the computation of T from the basis."""
-    _, pitch, _, _, basis, order, _ = places_for(r)
+    pitch, _, _, basis, order, *_ = places_for(r)
     own, has_drifted = turns(r, lanes), _drift_test(r, lanes)
     eliminate = elimination(r, lanes, replace)
 

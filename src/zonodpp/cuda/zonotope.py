@@ -29,7 +29,7 @@ from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
 from zonodpp.cuda.philox import PLACE, POINT, uniforms
 from zonodpp.cuda.rows import ItemShares
 from zonodpp.cuda.step_starts import direction_draw, tiling_draw
-from zonodpp.cuda.tiles import REFRESH, tile_places, tile_size
+from zonodpp.cuda.tiles import REFRESH, tile_size
 from zonodpp.cuda.walk_state import (
     ChainMemory,
     Geometry,
@@ -83,7 +83,7 @@ def _share_record(gibbs: bool, r: int, lanes: int) -> Function:
 
 def _step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the choice between the first tile and the pick."""
-    lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, tile_places(r).d
+    lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, places_for(r).d
     copy_inverse, copy_vector = copier(r * pitch, lanes), copier(r, lanes)
     copy_costs = copier(items.total, lanes)
 
