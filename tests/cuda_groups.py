@@ -24,30 +24,31 @@ def wait():
     cuda.syncthreads()
 
 
-def group_functions(lanes, threads=WARP):
+def any_thread(flag):
+    return any(exchanged(flag, cuda.shared.array(cuda.blockDim.x, int32)))
+
+
+def group_functions(lanes):
     def group():
         first = cuda.threadIdx.x // lanes * lanes
         return slice(first, first + lanes)
 
     def group_sum(value):
-        return sum(exchanged(value, cuda.shared.array(threads, float64))[group()])
+        return sum(exchanged(value, cuda.shared.array(cuda.blockDim.x, float64))[group()])
 
     def get(value, source):
-        return exchanged(value, cuda.shared.array(threads, float64))[group()][source]
+        return exchanged(value, cuda.shared.array(cuda.blockDim.x, float64))[group()][source]
 
     def least(value, place):
-        values = exchanged(value, cuda.shared.array(threads, float64))
-        places = exchanged(place, cuda.shared.array(threads, int32))
+        values = exchanged(value, cuda.shared.array(cuda.blockDim.x, float64))
+        places = exchanged(place, cuda.shared.array(cuda.blockDim.x, int32))
         return min(list(zip(values, places, strict=True))[group()])
 
-    def any_thread(flag):
-        return any(exchanged(flag, cuda.shared.array(threads, int32)))
-
     def running_sum(value):
-        values = exchanged(value, cuda.shared.array(threads, float64))
+        values = exchanged(value, cuda.shared.array(cuda.blockDim.x, float64))
         return sum(values[group().start : cuda.threadIdx.x + 1])
 
-    return warps.GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)
+    return warps.GroupFunctions(group_sum, get, least, running_sum)
 
 
 def block_minimum(threads):
@@ -58,6 +59,8 @@ def block_minimum(threads):
 
 
 warps.WARP = WARP
+warps.wait = wait
+warps.any_thread = any_thread
 warps.group_functions = group_functions
 warps.block_minimum = block_minimum
 warps.block_barrier = lambda threads: wait

@@ -6,7 +6,7 @@ by side. So progress, time budgets, checkpoints and interrupts are those of any 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,41 +44,19 @@ class _SetsOfChains(SetTracker):
         return self.chains * (len(self.starts) - 1)
 
 
-@dataclass
 class _DeviceChains:
     """All chains of a run; a draw of this sampler is a draw of each of them, side by side.
 
-    Attributes
-    ----------
-    checkpointed : bool
-        Whether states have to come back to the host after each call.
+    ``checkpointed`` tells whether states have to come back to the host after each call.
+    ``state["counts"]`` has a row for each chain.
     """
 
-    engine: Engine
-    chains: int
-    checkpointed: bool = False
-    _resident: dict[str, Any] = field(default_factory=dict)  # the state, on the device
-
-    @property
-    def counters(self) -> tuple[str, ...]:
-        """What is counted; ``state["counts"]`` has a row for each chain."""
-        return self.engine.counters
-
-    @property
-    def independent(self) -> bool:
-        """Whether draws are independent."""
-        return self.engine.independent
-
-    @property
-    def tracker(self) -> SetTracker:
-        """The tracked sets of all chains."""
-        sets = self.engine.tracker
-        return _SetsOfChains(sets.starts, sets.items, sets.n, self.chains)
-
-    @property
-    def width(self) -> int:
-        """The items of a draw of all chains."""
-        return self.chains * self.engine.width
+    def __init__(self, engine: Engine, chains: int, checkpointed: bool) -> None:
+        self.engine, self.chains, self.checkpointed = engine, chains, checkpointed
+        self.counters, self.independent = engine.counters, engine.independent
+        sets, self.width = engine.tracker, chains * engine.width
+        self.tracker: SetTracker = _SetsOfChains(sets.starts, sets.items, sets.n, chains)
+        self._resident: dict[str, Any] = {}  # the state, on the device
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Draw a key for each chain, and start all."""

@@ -67,28 +67,15 @@ def _need_shared(size: int, what: str) -> None:
         )
 
 
-class _ExactEngine:
-    """Exact draws of a projection DPP, or of a DPP or k-DPP through its eigenvectors."""
+class _Draws:
+    """Exact draws by vectors (n, r) on the device and the table that proposals are drawn from.
 
-    independent = True
-    counted: tuple[str, ...] = ("tested",)
-    changing: tuple[str, ...] = ("tested",)
+    ``taking`` has the chances of eigenvectors, for DPPs and k-DPPs.
+    """
 
-    def __init__(self, sampler: ExactDraws | Mixture) -> None:
-        self.counters, self.tracker = sampler.counters, sampler.tracker
-        self.width = sampler.width
-        if sampler.algorithm != "rejection":
-            raise ValueError("device='cuda' draws by algorithm='rejection'; leave algorithm out")
-        none = np.zeros((1, 1))
-        chances, taking = none[0], none
-        if isinstance(sampler, Mixture):
-            rows, table, chances = sampler.vectors, sampler.cumulative, sampler.taking[:, 0]
-            taking = sampler.taking[::-1] if sampler.taking.shape[1] > 1 else np.zeros((1, 0))
-        else:
-            rows, table = _unit_rows(sampler), sampler.alias
-        self.mixture = isinstance(sampler, Mixture)
-        self.lay_out(exact.layout_for(self.width))
-        self.arrays = [to_device(array) for array in (rows, table, chances, taking)]
+    def __init__(self, width: int, vectors: Any, table: Any, taking: Floats | None = None) -> None:
+        self.width, self.mixture = width, taking is not None
+        self.arrays = vectors, table, to_device(np.zeros((1, 1)) if taking is None else taking)
 
     def lay_out(self, layout: Layout, every: bool = False) -> None:
         """Choose how threads hold proposals, which changes no draw.
@@ -100,6 +87,31 @@ class _ExactEngine:
         self.shared = 8 * exact.draw_sizes(self.width, layout).pool
         _need_shared(self.shared, f"a draw of {self.width} items")
 
+    def make(self, keys: Any, first: int, subsets: Any, tested: Any) -> None:
+        """Fill subsets (draws, chains, width); every block makes one draw at a time."""
+        draws = subsets.shape[0] * subsets.shape[1]
+        arguments = (*self.arrays, keys, first, subsets, tested)
+        launch(self.kernel, draws, self.threads, self.shared, *arguments)
+
+
+class _ExactEngine(_Draws):
+    """Exact draws of a projection DPP, or of a DPP or k-DPP through its eigenvectors."""
+
+    independent = True
+    counted: tuple[str, ...] = ("tested",)
+    changing: tuple[str, ...] = ("tested",)
+
+    def __init__(self, sampler: ExactDraws | Mixture) -> None:
+        self.counters, self.tracker = sampler.counters, sampler.tracker
+        if sampler.algorithm != "rejection":
+            raise ValueError("device='cuda' draws by algorithm='rejection'; leave algorithm out")
+        if isinstance(sampler, Mixture):
+            rows, table, taking = sampler.vectors, sampler.cumulative, sampler.taking
+        else:
+            rows, table, taking = _unit_rows(sampler), sampler.alias, None
+        super().__init__(sampler.width, to_device(rows), to_device(table), taking)
+        self.lay_out(exact.layout_for(self.width))
+
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
         """Return the counts alone: draws leave nothing behind."""
         return {"tested": np.zeros(len(keys), np.int64)}
@@ -107,10 +119,8 @@ class _ExactEngine:
     def advance(
         self, state: dict[str, Any], first: int, subsets: Any, tracked: Any, thin: int
     ) -> None:
-        """Draw; every block makes one draw at a time."""
-        draws = subsets.shape[0] * subsets.shape[1]
-        arguments = (*self.arrays, state["keys"], first, subsets, state["tested"])
-        launch(self.kernel, draws, self.threads, self.shared, *arguments)
+        """Draw; independent draws have no steps between them."""
+        self.make(state["keys"], first, subsets, state["tested"])
 
 
 def _unit_rows(sampler: ExactDraws) -> Floats:
@@ -125,25 +135,6 @@ def _unit_rows(sampler: ExactDraws) -> Floats:
         rows[span] = (W @ chunk).T
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(norms > 0, norms, 1.0)
-
-
-def _random_bases(vectors: Any, table: Any, keys: Any, chains: int) -> Subsets:
-    """Return a random basis for each chain: the first independent items of a random order."""
-    r = vectors.shape[1]
-    layout = exact.layout_for(r)
-    shared = 8 * exact.draw_sizes(r, layout).pool
-    _need_shared(shared, f"a basis of {r} items")
-    none = to_device(np.zeros((1, 1)))
-    bases = cuda.device_array((1, chains, r), np.int32)
-    launch(
-        exact.exact_kernel(r, False, True, layout),
-        chains,
-        layout.threads,
-        shared,
-        *(vectors, table, none[0], none, keys, 0, bases, to_device(np.zeros(chains, np.int64))),
-    )
-    found: Subsets = bases.copy_to_host()[0]
-    return found
 
 
 class _BasesEngine:
@@ -171,12 +162,17 @@ class _BasesEngine:
         return to_device(np.pad(self.unit, ((0, 0), (0, total - self.n))).ravel())
 
     def start_bases(self, keys: NDArray[np.uint64], init: Any) -> Subsets:
-        """Return a basis for each chain: those given, or random ones."""
+        """Return a basis for each chain: as given, or the first independent items in any order."""
         if init is not None:
             for basis in np.unique(np.atleast_2d(init), axis=0):
                 given_basis(basis, self.sampler.columns, self.n)
             return np.ascontiguousarray(np.broadcast_to(init, (len(keys), self.width)), np.int32)
-        return _random_bases(self.vectors, self.table, to_device(keys), len(keys))
+        draws = _Draws(self.width, self.vectors, self.table)
+        draws.lay_out(exact.layout_for(self.width), every=True)
+        bases = cuda.device_array((1, len(keys), self.width), np.int32)
+        draws.make(to_device(keys), 0, bases, to_device(np.zeros(len(keys), np.int64)))
+        found: Subsets = bases.copy_to_host()[0]
+        return found
 
     def launch(self, chains: int, *arguments: Any) -> None:
         """Run the kernel, with as many blocks as hold so many chains."""

@@ -18,7 +18,7 @@ from zonodpp.cuda.inverses import ZERO, lanes_for, places_for, spread, turns
 from zonodpp.cuda.philox import STEP, uniforms
 from zonodpp.cuda.rows import ItemShares, row_product, share_items
 from zonodpp.cuda.walk_state import ChainMemory, is_inside
-from zonodpp.cuda.warps import WARP, group_functions
+from zonodpp.cuda.warps import WARP, any_thread, group_functions, wait
 from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
 
 _WARPS = 8  # of a block, for targets that give a warp to each chain
@@ -101,7 +101,7 @@ def _item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
     """Compile the draw of the entering item by the weights (|product| l_t)^p."""
     lanes, each, own = blocks.lanes, turns(n, blocks.lanes), turns(r, blocks.lanes)
     pitch = places_for(r).pitch
-    _, group_sum, get, _, _, running_sum = group_functions(lanes, blocks.threads)
+    group_sum, get, _, running_sum = group_functions(lanes)
     raised = _raising(power)
 
     @inlined
@@ -153,7 +153,6 @@ def heat_bath(
 ) -> tuple[Function, Function, Function]:
     """Compile the parts of the heat-bath rule, between which all threads of a block wait."""
     chosen = 2 * places_for(r).size
-    wait = group_functions(blocks.lanes, blocks.threads).wait
     choose = _item_choice(power, r, n, blocks)
 
     @inlined
@@ -184,7 +183,7 @@ def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Fun
     """Compile the proposal of an exchange, for the rules that accept or reject."""
     lanes, own, places = blocks.lanes, turns(r, blocks.lanes), places_for(r)
     pitch, basis = places.pitch, places.basis
-    _, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
+    group_sum = group_functions(lanes).sum
     raised = _raising(power)
 
     @inlined

@@ -23,10 +23,18 @@ from typing import Any, NamedTuple
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers, Subsets
-from zonodpp.cuda.batches import batch_acceptance, multiplier, reader
 from zonodpp.cuda.compile import Function, Index, Word, Words, inlined, kernel_with
 from zonodpp.cuda.groups import Board, Layout, Vectors, vector_functions
-from zonodpp.cuda.proposals import INSIDE, INSIDE_AT_START, chooser, proposer
+from zonodpp.cuda.proposals import (
+    INSIDE,
+    INSIDE_AT_START,
+    batch_acceptance,
+    chooser,
+    multiplier,
+    proposer,
+    reader,
+)
+from zonodpp.cuda.walk_state import write_sorted
 from zonodpp.cuda.warps import block_barrier
 
 
@@ -183,14 +191,9 @@ def _batch_proposal(
 @inlined
 def _write_draw(items: Integers, r: int, to: Subsets) -> None:
     """Write the r items of a draw in ascending order, and -1 behind them."""
-    for k in range(cuda.threadIdx.x, to.shape[0], cuda.blockDim.x):
-        if k < r:
-            rank = 0
-            for j in range(r):
-                rank += 1 if items[j] < items[k] else 0
-            to[rank] = items[k]
-        else:
-            to[k] = -1
+    write_sorted(items, 0, r, to, cuda.threadIdx.x, cuda.blockDim.x)
+    for k in range(r + cuda.threadIdx.x, to.shape[0], cuda.blockDim.x):
+        to[k] = -1
 
 
 @lru_cache(maxsize=64)
@@ -218,7 +221,6 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
     def draw_subsets(
         rows: Floats,
         table: Floats,
-        chances: Floats,
         taking: Floats,
         keys: Words,
         first_draw: int,
@@ -247,7 +249,7 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
             chain, draw = place % chains, first_draw + place // chains
             r = width
             if mixture:
-                r = choose(keys[chain], draw, chances, taking, board.chosen, board.pool, size)
+                r = choose(keys[chain], draw, taking, board.chosen, board.pool, size)
             m, proposed, count = r, 0, 0
             formed = False  # whether there is the matrix N
             while m > 0:

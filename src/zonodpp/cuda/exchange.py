@@ -15,8 +15,8 @@ from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, Words, inlined, kernel_with
 from zonodpp.cuda.entering import BlockShape, heat_bath, proposal
 from zonodpp.cuda.inverses import SMALL, ZERO, inverse_functions, places_for, turns
-from zonodpp.cuda.walk_state import ChainMemory, Records, holds_set, note_renewal, write_sorted
-from zonodpp.cuda.warps import block_barrier, group_functions
+from zonodpp.cuda.walk_state import ChainMemory, Records, holds_set, write_sorted
+from zonodpp.cuda.warps import any_thread, block_barrier, group_functions, wait
 from zonodpp.samplers.chains import ACCEPTED, STEPS
 from zonodpp.samplers.exchange_walk import HEAT_BATH, TINY_PIVOTS
 
@@ -35,8 +35,8 @@ def _exchange_function(r: int, blocks: BlockShape) -> Function:
     """Compile the exchange itself."""
     lanes, own, places = blocks.lanes, turns(r, blocks.lanes), places_for(r)
     column, basis = places.column, places.basis
-    wait, group_sum, _, _, any_thread, _ = group_functions(lanes, blocks.threads)
-    _, _, _, times, replace, renew = inverse_functions(r, lanes, blocks.threads)
+    group_sum, inverse = group_functions(lanes).sum, inverse_functions(r, lanes)
+    times, replace, renew = inverse.times, inverse.replace, inverse.renew
 
     @inlined
     def exceeds(bound: float, chain: ChainMemory, s: int) -> bool:
@@ -60,11 +60,9 @@ def _exchange_function(r: int, blocks: BlockShape) -> Function:
         times(chain, vectors, t)
         tiny = not exceeds(SMALL, chain, s) and moves
         if any_thread(tiny):
-            drifted = renew(tiny, chain, vectors)
-            if tiny:
-                note_renewal(counts, chain, drifted)
-                if chain.lane == 0:
-                    counts[chain.number, TINY_PIVOTS] += 1
+            renew(tiny, True, chain, vectors, counts)
+            if tiny and chain.lane == 0:
+                counts[chain.number, TINY_PIVOTS] += 1
             times(chain, vectors, t)
             moves = exceeds(ZERO, chain, s) and moves
         if moves:
@@ -109,18 +107,12 @@ def _exchange_choice(rule: int, power: float, r: int, n: int, blocks: BlockShape
     return choose
 
 
-def presence(r: int, lanes: int) -> Function:
-    """Compile what is tracked in a step."""
-    basis = places_for(r).basis
-
-    @inlined
-    def track(chain: ChainMemory, draw: int, records: Records) -> None:
-        """Add the presence of the tracked sets."""
-        for j in range(chain.lane, records.starts.shape[0] - 1, lanes):
-            if chain.exists and holds_set(chain.whole, 2 * chain.at + basis, r, records, j):
-                records.tracked[draw, chain.number, j] += 1.0
-
-    return track
+@inlined
+def _track(chain: ChainMemory, basis: int, r: int, lanes: int, draw: int, records: Records) -> None:
+    """Add the presence of the tracked sets to that of a draw."""
+    for j in range(chain.lane, records.starts.shape[0] - 1, lanes):
+        if chain.exists and holds_set(chain.whole, 2 * chain.at + basis, r, records, j):
+            records.tracked[draw, chain.number, j] += 1.0
 
 
 @lru_cache(maxsize=32)
@@ -130,10 +122,10 @@ def exchange_kernel(
     """Compile the kernel for a rule, a power and a size, with at most so many registers."""
     lanes, chains, threads, _ = blocks
     size, basis = blocks.size(r, n), places_for(r).basis
-    spare, wait = chains * lanes < threads, group_functions(lanes, threads).wait
-    load, save, _, _, _, renew = inverse_functions(r, lanes, threads)
+    spare, inverse = chains * lanes < threads, inverse_functions(r, lanes)
+    load, save, renew = inverse.load, inverse.save, inverse.renew
     choose = _exchange_choice(rule, power, r, n, blocks)
-    exchange, track = _exchange_function(r, blocks), presence(r, lanes)
+    exchange = _exchange_function(r, blocks)
 
     @kernel_with(registers)
     def walk(
@@ -164,14 +156,13 @@ def exchange_kernel(
             for draw in range(records.subsets.shape[0]):
                 for _ in range(thin):
                     if busy and until_renewal == 0:
-                        drifted = renew(True, chain, items.vectors)
-                        if step > 0:  # before, there is nothing yet
-                            note_renewal(records.counts, chain, drifted)
+                        # Before the first step there is no inverse yet that could be renewed.
+                        renew(True, step > 0, chain, items.vectors, records.counts)
                     until_renewal = (until_renewal if until_renewal > 0 else REFRESH * r) - 1
                     s, t = choose(busy, chain, step, items, scratch)
                     if busy:
                         accepted += exchange(chain, s, t, items.vectors, records.counts)
-                        track(chain, draw, records)
+                        _track(chain, basis, r, lanes, draw, records)
                     step += 1
                 if exists:
                     to = records.subsets[draw, number]

@@ -87,7 +87,7 @@ def vector_functions(layout: Layout, entries: int) -> Vectors:
     unrolled. Numbers beyond the m that count are finite, and stored vectors are zero there.
     """
     lanes, guard, whole = layout.lanes, layout.guard, layout.guard * layout.lanes
-    group = group_functions(lanes, layout.threads)
+    group = group_functions(lanes)
     group_sum, group_get = group.sum, group.get
 
     @inlined
@@ -122,7 +122,7 @@ def vector_functions(layout: Layout, entries: int) -> Vectors:
 def _reflections(layout: Layout, entries: int, square: Function) -> tuple[Function, Function]:
     """Compile the functions that apply a reflection 1 - beta h h' and that store one."""
     lanes, guard, whole = layout.lanes, layout.guard, layout.guard * layout.lanes
-    group_sum = group_functions(lanes, layout.threads).sum
+    group_sum = group_functions(lanes).sum
 
     @inlined
     def reflect(x: Floats, pool: Floats, at: int, m: int, beta: float) -> float:

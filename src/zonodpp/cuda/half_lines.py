@@ -5,12 +5,12 @@ Single numbers (lengths, weights, the pick) are computed by each lane of a chain
 
 from __future__ import annotations
 
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats
 from zonodpp.cuda.compile import Function, Index, inlined, of_processor
 from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
 from zonodpp.cuda.philox import PICK, uniforms
 from zonodpp.cuda.rows import ItemShares
-from zonodpp.cuda.tiles import INFINITE, REFRESH, crossing, facet_functions, tile_places
+from zonodpp.cuda.tiles import INFINITE, REFRESH, crossing, facet_functions
 from zonodpp.cuda.walk_state import (
     ChainMemory,
     Geometry,
@@ -19,9 +19,8 @@ from zonodpp.cuda.walk_state import (
     Tiles,
     ZonotopeArrays,
     holds_set,
-    note_renewal,
 )
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import any_thread, wait
 from zonodpp.samplers import lines
 from zonodpp.samplers.line_steps import (
     AHEAD,
@@ -107,28 +106,12 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
     return add_tile, change_density
 
 
-def renewal_of(r: int, lanes: int) -> Function:
-    """Compile the renewal of T in the chains where it is due."""
-    renew = inverse_functions(r, lanes).renew
-
-    @inlined
-    def renew_worn(
-        worn: bool, counted: bool, chain: ChainMemory, vectors: Floats, counts: Integers
-    ) -> None:
-        """Compute T anew in the chains that are worn, and count it."""
-        drifted = renew(worn, chain, vectors)
-        if worn and counted:
-            note_renewal(counts, chain, drifted)
-
-    return renew_worn
-
-
 def _line_start(r: int, items: ItemShares) -> Function:
     """Compile the beginning of the walk over one half of a line."""
     lanes, each, own = items.lanes, items.each, turns(r, items.lanes)
-    basis, (u, v, reach, d) = places_for(r).basis, tile_places(r)
-    wait, copy = group_functions(lanes).wait, copier(r, lanes)
-    load, _, multiply, *_ = inverse_functions(r, lanes)
+    _, _, _, basis, _, _, u, v, reach, d = places_for(r)
+    copy, inverse = copier(r, lanes), inverse_functions(r, lanes)
+    load, multiply = inverse.load, inverse.multiply
 
     @inlined
     def start(half: int, chain: ChainMemory, arrays: ZonotopeArrays, line: LineState) -> None:
@@ -155,8 +138,8 @@ def _line_start(r: int, items: ItemShares) -> Function:
 
 def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Function]:
     """Compile what is noted of a tile: the pick, and the sets that it holds."""
-    lanes, each, own, basis = items.lanes, items.each, turns(r, items.lanes), places_for(r).basis
-    u, v, _, _ = tile_places(r)
+    lanes, each, own, places = items.lanes, items.each, turns(r, items.lanes), places_for(r)
+    basis, u, v = places.basis, places.u, places.v
     save = inverse_functions(r, lanes).save
 
     @inlined
@@ -198,9 +181,9 @@ def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Funct
 
 def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShares) -> Function:
     """Compile the walk over the tiles of one half of a line."""
-    wait, _, _, _, any_thread, _ = group_functions(items.lanes)
-    basis, v, d = places_for(r).basis, tile_places(r).v, tile_places(r).d
-    multiply, renew_worn = inverse_functions(r, items.lanes).multiply, renewal_of(r, items.lanes)
+    basis, v, d = places_for(r).basis, places_for(r).v, places_for(r).d
+    inverse = inverse_functions(r, items.lanes)
+    multiply, renew = inverse.multiply, inverse.renew
     nearest_facet, ratio_test = facet_functions(r, items)
     lower_costs, cross = crossing(r, items)
     add_tile, change_density = _tally_functions(gibbs, exponent)
@@ -234,7 +217,7 @@ def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShar
         while any_thread(active):
             worn = active and marks[AGE] >= REFRESH
             if any_thread(worn):
-                renew_worn(worn, True, chain, geometry.vectors, arrays.records.counts)
+                renew(worn, True, chain, geometry.vectors, arrays.records.counts)
                 if worn:
                     marks[AGE] = 0
                     multiply(chain, d, 1.0 - 2.0 * half, v)

@@ -15,7 +15,8 @@ from numba import cuda, float64
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.walk_state import ChainMemory
-from zonodpp.cuda.warps import WARP, group_functions
+from zonodpp.cuda.warps import WARP, group_functions, wait
+from zonodpp.samplers.chains import DRIFTS, REFACTORISATIONS
 
 ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
@@ -47,22 +48,30 @@ def turns(count: int, lanes: int) -> int:
 
 
 class _Places(NamedTuple):
-    """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``."""
+    """Where things lie in the memory of a chain on bases of r items, counted from ``chain.at``.
 
-    r: int
+    The last four are vectors of a walk on the zonotope; they lie behind the others, from ``size``.
+    """
+
     pitch: int  # the length of a row of T
     column: int  # T e of an item e that is to enter
     vector: int  # a vector that T is multiplied by
     basis: int  # the items, in 32-bit integers
     order: int  # the exchanges of rows while T is computed anew, in 32-bit integers
-    size: int  # of all, in doubles
+    size: int  # of all these, in doubles
+    u: int  # the coordinates of the point
+    v: int  # their speed
+    reach: int  # the lengths of the items of the basis
+    d: int  # the direction
 
 
 def places_for(r: int) -> _Places:
     """Return where things lie for bases of r items."""
     pitch = r | 1
     column, vector, end = r * pitch, r * pitch + r, r * pitch + 2 * r
-    return _Places(r, pitch, column, vector, 2 * end, 2 * end + r, end + r)
+    basis, order, size = 2 * end, 2 * end + r, end + r
+    vectors = size, size + r, size + 2 * r, size + 3 * r
+    return _Places(pitch, column, vector, basis, order, size, *vectors)
 
 
 def copier(count: int, lanes: int) -> Function:
@@ -110,10 +119,10 @@ class _InverseFunctions(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def inverse_functions(r: int, lanes: int, threads: int = WARP) -> _InverseFunctions:
-    """Compile the functions for bases of r items, in blocks of so many threads."""
-    pitch, column, vector, basis = places_for(r)[1:5]
-    own, wait = turns(r, lanes), group_functions(lanes, threads).wait
+def inverse_functions(r: int, lanes: int) -> _InverseFunctions:
+    """Compile the functions for bases of r items."""
+    pitch, column, vector, basis = places_for(r)[:4]
+    own = turns(r, lanes)
     copy_inverse, copy_vector, dot = copier(r * pitch, lanes), copier(r, lanes), dot_product(r)
     replace = replacement(r, lanes)
 
@@ -148,13 +157,13 @@ def inverse_functions(r: int, lanes: int, threads: int = WARP) -> _InverseFuncti
         multiply(chain, vector, 1.0, column)
         wait()
 
-    renew = renewal(r, lanes, threads, replace)
+    renew = renewal(r, lanes, replace)
     return _InverseFunctions(load, save, multiply, times, replace, renew)
 
 
 def replacement(r: int, lanes: int) -> Function:
     """Compile the update of T when one item takes the place of another."""
-    pitch, column = places_for(r)[1:3]
+    pitch, column = places_for(r)[:2]
     own, whole_chunks = turns(r, lanes), r - r % CHUNK
 
     @inlined
@@ -180,10 +189,10 @@ def replacement(r: int, lanes: int) -> Function:
     return replace
 
 
-def _drift_test(r: int, lanes: int, threads: int) -> Function:
+def _drift_test(r: int, lanes: int) -> Function:
     """Compile the test whether T is the inverse of the basis no more."""
-    _, pitch, _, _, basis, *_ = places_for(r)
-    own, group_sum = turns(r, lanes), group_functions(lanes, threads).sum
+    pitch, basis = places_for(r).pitch, places_for(r).basis
+    own, group_sum = turns(r, lanes), group_functions(lanes).sum
 
     @inlined
     def has_drifted(chain: ChainMemory, vectors: Floats) -> bool:
@@ -204,11 +213,10 @@ def _drift_test(r: int, lanes: int, threads: int) -> Function:
     return has_drifted
 
 
-def elimination(r: int, lanes: int, threads: int, replace: Function) -> Function:
+def elimination(r: int, lanes: int, replace: Function) -> Function:
     """Compile one step of the Gauss-Jordan elimination."""
-    _, pitch, column, _, _, order, _ = places_for(r)
-    own, group = turns(r, lanes), group_functions(lanes, threads)
-    wait, least = group.wait, group.least
+    pitch, column, _, _, order, *_ = places_for(r)
+    own, least = turns(r, lanes), group_functions(lanes).least
 
     @inlined
     def eliminate(active: bool, chain: ChainMemory, c: int) -> None:
@@ -243,16 +251,17 @@ def elimination(r: int, lanes: int, threads: int, replace: Function) -> Function
     return eliminate
 
 
-def renewal(r: int, lanes: int, threads: int, replace: Function) -> Function:
+def renewal(r: int, lanes: int, replace: Function) -> Function:
     """Compile the computation of T from the basis."""
-    _, pitch, _, _, basis, order, _ = places_for(r)
-    own, wait = turns(r, lanes), group_functions(lanes, threads).wait
-    has_drifted = _drift_test(r, lanes, threads)
-    eliminate = elimination(r, lanes, threads, replace)
+    pitch, _, _, basis, order, *_ = places_for(r)
+    own, has_drifted = turns(r, lanes), _drift_test(r, lanes)
+    eliminate = elimination(r, lanes, replace)
 
     @inlined
-    def renew(active: bool, chain: ChainMemory, vectors: Floats) -> bool:
-        """Compute T anew by Gauss-Jordan elimination; return whether it had drifted.
+    def renew(
+        active: bool, counted: bool, chain: ChainMemory, vectors: Floats, counts: Integers
+    ) -> None:
+        """Compute T anew by Gauss-Jordan elimination; count it, and whether T had drifted.
 
         Chains that are not active go along, and their T stays as it is.
         """
@@ -277,6 +286,8 @@ def renewal(r: int, lanes: int, threads: int, replace: Function) -> Function:
                     one, other = Index(at + k * pitch + c), Index(at + k * pitch + best)
                     memory[one], memory[other] = memory[other], memory[one]
         wait()
-        return drifted
+        if active and counted and chain.exists and chain.lane == 0:
+            counts[chain.number, REFACTORISATIONS] += 1
+            counts[chain.number, DRIFTS] += 1 if drifted else 0
 
     return renew

@@ -1,17 +1,26 @@
-"""What the kernels of exact draws share: eigenvectors that take part, and items proposed."""
+"""Proposals of exact draws: the eigenvectors that take part, items, and batches of items.
+
+The items of a batch are read, multiplied, tested and reflected together.
+"""
 
 from __future__ import annotations
 
 from numba import cuda
 
 from zonodpp._types import Floats, Integers
-from zonodpp.cuda.compile import Function, Word, device
+from zonodpp.cuda.compile import Function, Index, Word, device, inlined, of_processor
+from zonodpp.cuda.groups import Board, Layout, Vectors
 from zonodpp.cuda.philox import CHOICE, PROPOSAL, uniforms
+from zonodpp.cuda.warps import block_barrier, block_minimum, group_functions
+from zonodpp.samplers.mixture import first_above
 
 # A proposal whose squared share outside the span is smaller is taken as inside: rounding errors.
 # Such a proposal would be accepted with this probability, so the law does not notice.
 INSIDE = 1e-14
 INSIDE_AT_START = 1e-12
+
+
+search = of_processor(first_above)
 
 
 def chooser(width: int) -> Function:
@@ -21,7 +30,6 @@ def chooser(width: int) -> Function:
     def choose(
         key: Word,
         draw: int,
-        chances: Floats,
         taking: Floats,
         chosen: Integers,
         numbers: Floats,
@@ -33,13 +41,12 @@ def chooser(width: int) -> Function:
         chance depends on how many have been taken before.
         """
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-        total = chances.shape[0]
-        k = taking.shape[1] - 1  # -1 for a DPP
+        total = taking.shape[0]
         attempt = 0
         while True:
             if thread == 0:
                 size[0] = 0
-            left = k
+            left = taking.shape[1] - 1  # that a k-DPP has yet to take; 0 for a DPP
             for begin in range(0, total, threads):
                 cuda.syncthreads()
                 j = begin + thread
@@ -48,16 +55,10 @@ def chooser(width: int) -> Function:
                 cuda.syncthreads()
                 if thread == 0:
                     for t in range(min(threads, total - begin)):
-                        j = begin + t
-                        if k < 0:
-                            take = numbers[t] < chances[j]
-                        else:
-                            # The table begins with the smallest eigenvalue.
-                            take = left > 0 and numbers[t] < taking[total - 1 - j, left]
-                            left -= 1 if take else 0
-                        if take:
+                        if numbers[t] < taking[begin + t, left]:
+                            left -= 1 if left > 0 else 0
                             if size[0] < width:
-                                chosen[size[0]] = j
+                                chosen[size[0]] = begin + t
                             size[0] += 1
             cuda.syncthreads()
             count = size[0]
@@ -67,19 +68,6 @@ def chooser(width: int) -> Function:
             attempt += 1
 
     return choose
-
-
-@device
-def search(cumulative: Floats, row: int, level: float) -> int:
-    """Return the first item whose running sum exceeds level."""
-    low, high = 0, cumulative.shape[1] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[row, middle] > level:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def proposer(mixture: bool) -> Function:
@@ -105,3 +93,83 @@ def proposer(mixture: bool) -> Function:
         return item, level
 
     return propose
+
+
+def reader(mixture: bool) -> Function:
+    """Return the function that reads a coordinate of an item, 0 beyond the r that count."""
+
+    @inlined
+    def read(rows: Floats, item: int, chosen: Integers, begin: int, lane: int, r: int) -> float:
+        if begin >= r - lane:
+            return 0.0
+        if mixture:
+            return rows[Index(item), Index(chosen[Index(begin + lane)])]
+        return rows[Index(item), Index(begin + lane)]
+
+    return read
+
+
+def multiplier(layout: Layout, few: int, used: int, mixture: bool) -> Function:
+    """Return the function z = N y that computes the first ``used`` entries of z in each thread.
+
+    The proposal y is read from the device's memory, two entries ahead of their use.
+    """
+    lanes = layout.lanes
+    pitch = few * lanes
+    group_get = group_functions(lanes).get
+    read = reader(mixture)
+
+    @inlined
+    def multiply(
+        z: Floats, rows: Floats, item: int, r: int, board: Board, base: int, lane: int
+    ) -> None:
+        second = read(rows, item, board.chosen, 0, lane, r)
+        third = read(rows, item, board.chosen, lanes, lane, r)
+        for begin in range(0, r, lanes):
+            y, second = second, third
+            third = read(rows, item, board.chosen, begin + 2 * lanes, lane, r)
+            for source in range(lanes):
+                at = base + (begin + source) * pitch + lane
+                value = group_get(y, source)
+                for e in range(used):
+                    z[e] += board.pool[Index(at + e * lanes)] * value
+
+    return multiply
+
+
+def batch_acceptance(layout: Layout, functions: Vectors) -> Function:
+    """Return the function that tests a batch, and reflects all of it after each acceptance."""
+    vectors, wait = layout.vectors, block_barrier(layout.threads)
+    block_least = block_minimum(layout.threads)
+    length, square, last, reflect, store = functions
+
+    @inlined
+    def accept(
+        x: Floats, m: int, r: int, begun: int, at: int, group: int, level: float, board: Board
+    ) -> tuple[int, int, int]:
+        """Return the coordinates left, the last proposal accepted, and where pool is free.
+
+        Reflections of vectors with ``begun`` entries and fewer are kept from the first beta on.
+        """
+        left = square(x, m)
+        tested = -1
+        while m > 0:
+            passes = group > tested and level < left
+            first = block_least(group if passes else vectors, vectors, board.found)
+            if first == vectors:
+                break
+            beta = store(x, group == first, m, board.pool, at)
+            if beta > 0.0:
+                board.betas[Index(begun - m)] = beta
+                board.items[Index(r - m)] = board.proposals[Index(first)]
+            wait()
+            number = last(x, m)  # read before the reflection, so that neither waits for the other
+            factor = reflect(x, board.pool, at, m, board.betas[Index(begun - m)])
+            dropped = number - factor * board.pool[Index(at + m - 1)]
+            left -= dropped * dropped
+            at += length(m)
+            tested = first
+            m -= 1
+        return m, tested, at
+
+    return accept

@@ -8,7 +8,7 @@ from numba import cuda, float64
 
 from zonodpp._types import Floats, Integers
 from zonodpp.cuda.compile import Function, Index, inlined
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import wait
 
 _PART = 8  # products that a thread sums at once
 AHEAD = 24  # numbers that a thread reads before it uses them, if there are more than a few rows
@@ -50,7 +50,6 @@ def row_product(r: int, items: ItemShares, chains: int = 1) -> Function:
     lanes, part, total = items.lanes, items.part, items.total
     ahead = AHEAD // part if r > FEW else 1
     held, summed, whole_turns = ahead * part, part * chains, r - r % ahead
-    wait = group_functions(lanes).wait
 
     @inlined
     def add(memory: Floats, begins: Integers, i: int, e: int, number: float, sums: Floats) -> None:

@@ -12,9 +12,8 @@ from zonodpp.cuda.compile import Function, Index, Word, inlined
 from zonodpp.cuda.inverses import places_for, turns
 from zonodpp.cuda.philox import COST, DIRECTION, normals, uniforms
 from zonodpp.cuda.rows import ItemShares, row_product
-from zonodpp.cuda.tiles import tile_places
 from zonodpp.cuda.walk_state import ChainMemory, Geometry
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import group_functions, wait
 
 
 @inlined
@@ -31,8 +30,8 @@ def _cost_of(given: Floats, first: Word, j: int) -> float:
 def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the draw of the tiling of a step."""
     lanes, parts, part, own = items.lanes, items.parts, items.part, turns(r, items.lanes)
-    _, pitch, column, vector, basis, _, _ = places_for(r)
-    wait, multiply = group_functions(lanes).wait, row_product(r, items)
+    pitch, column, vector, basis = places_for(r)[:4]
+    multiply = row_product(r, items)
 
     @inlined
     def draw_tiling(
@@ -84,8 +83,8 @@ def tiling_draw(fresh: bool, r: int, items: ItemShares) -> Function:
 def direction_draw(r: int, lanes: int) -> Function:
     """Compile the draw of the direction of a step."""
     own, pairs = turns(r, lanes), turns((r + 1) // 2, lanes)
-    vector, d = places_for(r).vector, tile_places(r).d
-    wait, group_sum, *_ = group_functions(lanes)
+    vector, d = places_for(r).vector, places_for(r).d
+    group_sum = group_functions(lanes).sum
 
     @inlined
     def draw_direction(chain: ChainMemory, step: int, factor: Floats) -> None:

@@ -7,7 +7,6 @@ carry their sign here: an item whose reduced cost is negative, or minus zero, re
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32
@@ -17,26 +16,11 @@ from zonodpp.cuda.compile import Function, Index, inlined
 from zonodpp.cuda.inverses import dot_product, inverse_functions, places_for, spread, turns
 from zonodpp.cuda.rows import ItemShares, row_product
 from zonodpp.cuda.walk_state import ChainMemory, Geometry, LineState
-from zonodpp.cuda.warps import group_functions
+from zonodpp.cuda.warps import group_functions, wait
 from zonodpp.tiles.pivots import LARGE, PIVOT
 
 REFRESH = 1000  # pivots after which T is computed anew
 INFINITE = np.inf
-
-
-class _TilePlaces(NamedTuple):
-    """Where the point on a line lies in the memory of a chain, behind its basis."""
-
-    u: int  # the coordinates of the point
-    v: int  # their speed
-    reach: int  # the lengths of the items of the basis
-    d: int  # the direction
-
-
-def tile_places(r: int) -> _TilePlaces:
-    """Return where things lie for tiles of r items."""
-    end = places_for(r).size
-    return _TilePlaces(end, end + r, end + 2 * r, end + 3 * r)
 
 
 def tile_size(r: int, lanes: int) -> int:
@@ -50,8 +34,8 @@ def facet_functions(r: int, items: ItemShares) -> tuple[Function, Function]:
     All threads of a warp call these functions together.
     """
     lanes, parts, part, none = items.lanes, items.parts, items.part, 2 * items.total
-    pitch, own = places_for(r).pitch, turns(r, lanes)
-    u, v, reach, _ = tile_places(r)
+    own, places = turns(r, lanes), places_for(r)
+    pitch, u, v, reach = places.pitch, places.u, places.v, places.reach
     least, dot, multiply = group_functions(lanes).least, dot_product(r), row_product(r, items)
 
     @inlined
@@ -105,10 +89,9 @@ def facet_functions(r: int, items: ItemShares) -> tuple[Function, Function]:
 def crossing(r: int, items: ItemShares) -> tuple[Function, Function]:
     """Compile the step into the tile behind a facet: the reduced costs, and the basis."""
     lanes, each, own, places = items.lanes, items.each, turns(r, items.lanes), places_for(r)
-    column, basis = places.column, places.basis
-    u, v, reach, _ = tile_places(r)
-    wait = group_functions(lanes).wait
-    _, _, _, times, replace, _ = inverse_functions(r, lanes)
+    column, basis, u, v, reach = places.column, places.basis, places.u, places.v, places.reach
+    inverse = inverse_functions(r, lanes)
+    times, replace = inverse.times, inverse.replace
 
     @inlined
     def lower_costs(

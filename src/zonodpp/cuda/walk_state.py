@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from zonodpp._types import Floats, Integers, Subsets
 from zonodpp.cuda.compile import Index, Words, inlined
-from zonodpp.samplers.chains import DRIFTS, REFACTORISATIONS
 
 
 class ChainMemory(NamedTuple):
@@ -71,14 +70,6 @@ class LineState(NamedTuple):
     reduced: Floats  # costs of the lane's items
     drops: Floats  # how fast their sizes fall
     products: Floats
-
-
-@inlined
-def note_renewal(counts: Integers, chain: ChainMemory, drifted: bool) -> None:
-    """Count that T was computed anew, and whether it had drifted."""
-    if chain.exists and chain.lane == 0:
-        counts[chain.number, REFACTORISATIONS] += 1
-        counts[chain.number, DRIFTS] += 1 if drifted else 0
 
 
 @inlined

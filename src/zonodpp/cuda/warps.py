@@ -17,25 +17,32 @@ _ALL = 0xFFFFFFFF
 class GroupFunctions(NamedTuple):
     """Functions for groups of some number of threads; all threads of a warp call them together."""
 
-    wait: Function  # until all threads of the warp are here; they then see what each has written
     sum: Function  # of the values of the group
     get: Function  # the value that a given thread of the group has
     least: Function  # the smallest (value, place) of the group
-    any: Function  # whether the flag of any thread of the warp is set
     running_sum: Function  # of the values of the group up to this thread
+
+
+@inlined
+def wait() -> None:
+    """Wait until all threads of the warp are here; they then see what each has written."""
+    cuda.syncwarp()
+
+
+@inlined
+def any_thread(flag: bool) -> bool:
+    """Tell whether the flag of any thread of the warp is set; all of them call this together."""
+    return cuda.any_sync(_ALL, flag) != 0
+
+
+@inlined
+def _wait_for_block() -> None:
+    cuda.syncthreads()
 
 
 def block_barrier(threads: int) -> Function:
     """Return the function that waits until all of so many threads of a block are here."""
-
-    @inlined
-    def wait() -> None:
-        if threads == WARP:
-            cuda.syncwarp()
-        else:
-            cuda.syncthreads()
-
-    return wait
+    return wait if threads == WARP else _wait_for_block
 
 
 def block_minimum(threads: int) -> Function:
@@ -58,12 +65,8 @@ def block_minimum(threads: int) -> Function:
     return block_least
 
 
-def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
-    """Return the functions for groups of ``lanes`` threads, in blocks of ``threads``."""
-
-    @inlined
-    def wait() -> None:
-        cuda.syncwarp()
+def group_functions(lanes: int) -> GroupFunctions:
+    """Return the functions for groups of ``lanes`` threads."""
 
     @inlined
     def group_sum(value: float) -> float:
@@ -90,10 +93,6 @@ def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
         return value, here
 
     @inlined
-    def any_thread(flag: bool) -> bool:
-        return cuda.any_sync(_ALL, flag) != 0
-
-    @inlined
     def running_sum(value: float) -> float:
         step = 1
         while step < lanes:
@@ -103,4 +102,4 @@ def group_functions(lanes: int, threads: int = WARP) -> GroupFunctions:
             step *= 2
         return value
 
-    return GroupFunctions(wait, group_sum, get, least, any_thread, running_sum)
+    return GroupFunctions(group_sum, get, least, running_sum)

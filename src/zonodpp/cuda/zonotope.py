@@ -24,13 +24,12 @@ from zonodpp.cuda.half_lines import (
     TALLY,
     half_walk,
     place_window,
-    renewal_of,
 )
 from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
 from zonodpp.cuda.philox import PLACE, POINT, uniforms
 from zonodpp.cuda.rows import ItemShares
 from zonodpp.cuda.step_starts import direction_draw, tiling_draw
-from zonodpp.cuda.tiles import REFRESH, tile_places, tile_size
+from zonodpp.cuda.tiles import REFRESH, tile_size
 from zonodpp.cuda.walk_state import (
     ChainMemory,
     Geometry,
@@ -41,7 +40,7 @@ from zonodpp.cuda.walk_state import (
     holds_set,
     write_sorted,
 )
-from zonodpp.cuda.warps import WARP, group_functions
+from zonodpp.cuda.warps import WARP, any_thread, wait
 from zonodpp.samplers import lines
 from zonodpp.samplers.chains import ACCEPTED, STEPS
 from zonodpp.samplers.line_steps import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
@@ -84,7 +83,7 @@ def _share_record(gibbs: bool, r: int, lanes: int) -> Function:
 
 def _step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile the choice between the first tile and the pick."""
-    lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, tile_places(r).d
+    lanes, own, pitch, d = items.lanes, turns(r, items.lanes), places_for(r).pitch, places_for(r).d
     copy_inverse, copy_vector = copier(r * pitch, lanes), copier(r, lanes)
     copy_costs = copier(items.total, lanes)
 
@@ -134,10 +133,9 @@ def _step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Functio
 def _step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
     """Compile what a step begins with: the tile of the chain, a tiling, a point, a direction."""
     lanes, own, basis = items.lanes, turns(r, items.lanes), places_for(r).basis
-    wait, _, _, _, any_thread, _ = group_functions(lanes)
-    load, save, *_ = inverse_functions(r, lanes)
-    renew_worn, draw_tiling = renewal_of(r, lanes), tiling_draw(fresh, r, items)
-    draw_direction = direction_draw(r, lanes)
+    inverse = inverse_functions(r, lanes)
+    load, save, renew = inverse.load, inverse.save, inverse.renew
+    draw_tiling, draw_direction = tiling_draw(fresh, r, items), direction_draw(r, lanes)
 
     @inlined
     def begin(
@@ -149,7 +147,7 @@ def _step_beginning(fresh: bool, r: int, items: ItemShares) -> Function:
         wait()
         new, old = age >= NEW, age >= REFRESH
         if any_thread(old):
-            renew_worn(old, not new, chain, geometry.vectors, arrays.records.counts)
+            renew(old, not new, chain, geometry.vectors, arrays.records.counts)
             if old and chain.exists:
                 save(chain, home.inverses, home.bases)
         if fresh or any_thread(old):
@@ -186,7 +184,7 @@ def zonotope_kernel(
 ) -> Any:
     """Compile the kernel for a rule and a size, with at most so many registers for a thread."""
     lanes, each, part = items.lanes, items.each, items.part
-    chains, size, wait = WARP // lanes, tile_size(r, lanes), group_functions(lanes).wait
+    chains, size = WARP // lanes, tile_size(r, lanes)
     begin_step, end_step = _step_beginning(fresh, r, items), _step_ending(gibbs, fresh, r, items)
     walk_half = half_walk(gibbs, fresh, exponent, r, items)
     record = _share_record(gibbs, r, lanes)

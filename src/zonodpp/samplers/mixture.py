@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import inline_source, no_refcount
+from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.linalg.dense import columns_of, frozen
 from zonodpp.samplers import State
@@ -104,6 +104,20 @@ def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
             return count
 
 
+@forceinline
+def first_above(cumulative: Floats, row: int, level: float) -> int:
+    """Return the first item whose running sum, in a row of the table, exceeds the level."""
+    low = 0
+    high = cumulative.shape[1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[row, middle] > level:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @inline_source
 def _propose_item(
     rng: Rng, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
@@ -111,15 +125,7 @@ def _propose_item(
     """Draw an item from the leverage scores; return it with its score, and set its column."""
     size = column.shape[0]
     j = chosen[min(int(rng.random() * size), size - 1)]
-    level = rng.random()
-    item = 0
-    beyond = cumulative.shape[1] - 1
-    while item < beyond:  # the first running sum above the level
-        middle = (item + beyond) // 2
-        if cumulative[j, middle] > level:
-            beyond = middle
-        else:
-            item = middle + 1
+    item: int = first_above(cumulative, j, rng.random())
     length = 0.0
     for i in range(size):
         column[i] = vectors[item, chosen[i]]

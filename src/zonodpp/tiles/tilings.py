@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from zonodpp._jit import inline_source, no_refcount
+from zonodpp._jit import no_refcount
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, matrix_of
 from zonodpp.basis.inverse import inverse_of, row_length
@@ -69,17 +69,6 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
     raise ArithmeticError("the tile of the point could not be found: A is close to singular")
 
 
-@inline_source
-def _stop_parallel(T: Floats, v: Floats, least: float) -> None:
-    """Set to zero the speeds that are rounding errors: the line is parallel to the facet.
-
-    Such a speed would end a walk along the boundary at once, or carry it out of its facet.
-    """
-    for p in range(v.shape[0]):
-        if abs(v[p]) <= least * row_length(T, p):
-            v[p] = 0.0
-
-
 @no_refcount
 def _fill_walk(
     columns: UnitColumns,
@@ -102,7 +91,10 @@ def _fill_walk(
             return k, False
         for p in range(r):
             bases[k, p] = basis[p]
-        _stop_parallel(tile.T, v, least)
+            # The line is parallel to the facet, and its speed is a rounding error, which would end
+            # a walk along the boundary at once, or carry it out of its facet.
+            if abs(v[p]) <= least * row_length(tile.T, p):
+                v[p] = 0.0
         length, p = pivots.next_break(u, v, tile.reach)
         steps[k, 0] = length
         for i in range(r):

@@ -12,13 +12,14 @@ from zonodpp.arguments import as_count, as_matrix, check_finite
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import (
     UnitColumns,
+    even_rows,
     keep_columns,
     tableau_column,
     tableau_entry,
     unit_vectors,
 )
 from zonodpp.basis.inverse import replace_item, row_length
-from zonodpp.linalg.dense import largest_entries, to_dense
+from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise
 from zonodpp.samplers.exact import prepare_projection
 from zonodpp.targets import ProjectionDPP
@@ -61,10 +62,8 @@ def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
     """
     matrix = as_matrix(A, "A")
     check_finite(matrix, "A")
-    X = to_dense(matrix)
-    exponents = np.frexp(largest_entries(X, axis=1))[1]
-    X = np.ldexp(X, -exponents[:, None])
-    items = np.flatnonzero(np.any(X, axis=0))
+    X, heights = even_rows(to_dense(matrix), np.ones(matrix.shape[1]))
+    items = np.flatnonzero(X.any(axis=0))
     X = X[:, items]
     try:
         gram = factorise(unit_vectors(X)[0], None)
@@ -73,7 +72,7 @@ def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
             f"A has numerical rank {error.rank} but {X.shape[0]} rows: its zonotope is flat and "
             "has no volume; drop rows that depend on others"
         ) from None
-    return X, int(exponents.sum()), items, gram
+    return X, int(heights.sum()), items, gram
 
 
 class Annealed:

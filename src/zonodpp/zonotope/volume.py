@@ -226,9 +226,6 @@ def independent_bases(
     >>> bases.shape, acceptance > 0.7
     ((1000, 3), True)
     """
-    size = as_count(size, "size", 1)
-    thin = as_count(thin, "thin", 1)
-    burn_in = as_count(burn_in, "burn_in", 0)
     [rng] = spawn(rng, purpose="bases")
     annealed = Annealed(A, None, rng)
     bases, logs = annealed.draw(1 + burn_in + size * thin, rng)
