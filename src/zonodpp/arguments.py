@@ -159,6 +159,8 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
+    if type(value) is int and least <= value <= most:  # small calls make several of these checks
+        return value
     try:
         if isinstance(value, bool):
             raise TypeError
