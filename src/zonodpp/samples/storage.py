@@ -172,8 +172,6 @@ def pack_target(target: Target) -> tuple[Header, Arrays]:
     ProjectionDPP(r=2, n=4, power=2)
     """
     header, arrays = target.stored()
-    if target.weights is not None:
-        arrays["weights"] = target.weights
     header |= {"kind": type(target).__name__, "labels": _encode_all(header["labels"])}
     if "graph" in header:
         header["graph"]["names"] = _encode_all(header["graph"]["names"])

@@ -209,6 +209,8 @@ class VolumeSampling(Target):
         """Return what a file holds of the target: a header, with its labels, and arrays."""
         sparse = sp.issparse(self.A)
         arrays = {name: getattr(self.A, name) for name in _SPARSE} if sparse else {"A": self.A}
+        if self.weights is not None:
+            arrays["weights"] = self.weights
         header = {"power": self.power, "shape": [self.r, self.n], "labels": self.labels}
         return {**header, "sparse": self.A.format if sparse else None}, arrays
 

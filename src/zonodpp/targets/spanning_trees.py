@@ -181,6 +181,8 @@ class SpanningTrees(ProjectionDPP):
         """Return what a file holds of the target: a header, with labels and names, and arrays."""
         facts = self.graph._asdict()
         arrays = {name: facts.pop(name) for name in ("tail", "head")}
+        if self.weights is not None:
+            arrays["weights"] = self.weights
         return {"graph": facts, "labels": self.labels}, arrays
 
     @classmethod

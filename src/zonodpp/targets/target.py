@@ -254,10 +254,7 @@ class Target(LabelledItems):
         return None
 
     def stored(self) -> tuple[Header, Arrays]:
-        """Return what a file holds of the target: a header, with its labels, and arrays.
-
-        Weights are the same for all targets: whoever writes the file adds them to the arrays.
-        """
+        """Return what a file holds of the target: a header, with its labels, and arrays."""
         raise NotImplementedError
 
     @classmethod
