@@ -27,12 +27,13 @@ from zonodpp.basis.inverse import independent_items
 from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
     ExchangeChain,
-    enter,
+    change_tableau,
     entering_weights,
     pick,
     propose_entering,
+    read_column,
 )
-from zonodpp.samplers.lines import HOME, WALKER, copy_tile, draw_costs, price_basis, set_bounds
+from zonodpp.samplers.lines import HOME, WALKER, copy_tile, price_basis, set_bounds
 from zonodpp.tiles.frame import frame_of
 from zonodpp.tiles.long_step import long_ratio_test
 from zonodpp.tiles.pivots import (
@@ -145,28 +146,24 @@ def many_copies(stack: Floats, repeats: int) -> None:
 
 @no_refcount
 def many_prices(
-    rng: np.random.Generator,
-    columns: UnitColumns,
-    tile: TileState,
-    c: Floats,
-    weights: Floats,
-    repeats: int,
+    columns: UnitColumns, tile: TileState, c: Floats, weights: Floats, repeats: int
 ) -> None:
-    """Draw a new tiling and compute its reduced costs."""
+    """Compute reduced costs for a new tiling."""
     for _ in range(repeats):
-        draw_costs(rng.random(), c)
         price_basis(tile.basis, tile.T, c, weights)
         set_bounds(columns, weights, c, tile.basis, tile.gap, tile.side)
+        c[0] += 1e-200 * tile.gap[0]
 
 
 @no_refcount
 def many_exchanges(chain: ExchangeChain, s: int, item: int, repeats: int) -> None:
     """Let an item take a place of the tableau and give it back."""
+    tableau, column, whole = chain.basis.tableau, chain.scratch.column, chain.whole
     other = chain.basis.inside[s]
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
-        chain.basis.age[0] = 0  # no pivot counts as too small
-        enter(chain, s, entering)
+        read_column(chain.columns, tableau, whole, entering, column)
+        change_tableau(tableau, whole, s, entering, column, chain.scratch.row)
 
 
 @no_refcount
@@ -234,11 +231,11 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     entries = len(unit.data) / (2 * n) if sparse else float(r)
     column = Count(2 * r * entries, NUMBER * r * entries)
     change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
+    values = rng.standard_normal(n)
+    signs = np.sign(values)
     single, room = empty_tile(1, n), tile_scratch(1, n)
     single.gap[:] = rng.random(n)
     single.side[:] = rng.choice([-1.0, 1.0], n)
-    entries = rng.standard_normal(n)
-    entries /= np.abs(entries)
     other, other_room = copy_of(single), tile_scratch(1, n)
     stack = tile_rows(r, n, 2)
     tiles = [tile_at(row, r, n) for row in stack]
@@ -254,9 +251,9 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             partial(many_rows, unit, weights, work),
             Count(2 * r * n, NUMBER * r * n, NUMBER * n, 0.0, NUMBER * (r * n + n)),
         ),
-        "ratio test": Kernel(partial(many_ratio_tests, single, entries, room), test),
+        "ratio test": Kernel(partial(many_ratio_tests, single, signs, room), test),
         "long-step ratio test": Kernel(
-            partial(many_long_tests, other, entries, np.ones(n), slope, other_room),
+            partial(many_long_tests, other, signs, np.abs(values), slope, other_room),
             Count(4 * n, NUMBER * 6 * n, NUMBER * 3 * n, n, NUMBER * 6 * n),
         ),
         "column and pivot": Kernel(
@@ -272,14 +269,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(
-                many_prices,
-                rng,
-                unit,
-                tiles[HOME],
-                rng.standard_normal(n),
-                work.weights,
-            ),
+            partial(many_prices, unit, tiles[HOME], rng.standard_normal(n), work.weights),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),

@@ -207,6 +207,27 @@ def _share_of(column: Floats, p: int) -> float:
     return column[p] * column[p] / total if total > 0.0 else 0.0
 
 
+@forceinline
+def read_column(columns: UnitColumns, tableau: Floats, whole: bool, t: int, column: Floats) -> None:
+    """Set column = T e_t."""
+    if whole:
+        for k in range(column.shape[0]):
+            column[k] = tableau[k, t]
+    else:
+        tableau_column(columns, tableau, t, column)
+
+
+@forceinline
+def change_tableau(
+    tableau: Floats, whole: bool, s: int, t: int, column: Floats, row: Floats
+) -> None:
+    """Let item t, whose column is T e_t, take place s of the tableau."""
+    replace_item(tableau, s, column, row)
+    if whole:  # known exactly
+        for k in range(column.shape[0]):
+            tableau[k, t] = 1.0 if k == s else 0.0
+
+
 @inline_source
 def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     """Let item t take place s, unless it depends on the other items of the basis.
@@ -215,20 +236,13 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     """
     inside, outside, place, tableau, age = chain.basis
     scratch, counts, column = chain.scratch, chain.counts, chain.scratch.column
-    if chain.whole:
-        for k in range(column.shape[0]):
-            column[k] = tableau[k, t]
-    else:
-        tableau_column(chain.columns, tableau, t, column)
+    read_column(chain.columns, tableau, chain.whole, t, column)
     share = _share_of(column, s)
     if share <= SMALL * SMALL and age[0] > 0:
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        replace_item(tableau, s, column, scratch.row)
-        if chain.whole:  # known exactly
-            for k in range(column.shape[0]):
-                tableau[k, t] = 1.0 if k == s else 0.0
+        change_tableau(tableau, chain.whole, s, t, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)
         inside[s] = t
