@@ -14,9 +14,9 @@ from zonodpp.tiles import pivots
 from zonodpp.tiles.long_step import NONE_FREE, OUTSIDE, settle
 from zonodpp.tiles.pivots import TileScratch, TileState
 
-_PARALLEL = (
-    1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
-)
+# A direction whose cosine with the normal of a facet is smaller is parallel to the facet.
+_PARALLEL = 1e-11
+_RUNS = 5  # of the dual simplex for one point; two are enough unless columns are nearly parallel
 
 
 class OutsideError(ValueError):
@@ -55,14 +55,20 @@ def place_point(columns: UnitColumns, tile: TileState, x: Floats) -> None:
 
 
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> TileState:
-    """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of any."""
+    """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of any.
+
+    Rounding errors of pivots add up. So a point counts as outside only if a basis says so whose T
+    was computed anew, with no pivot since.
+    """
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
-    for _ in range(2):  # again with a T that is computed anew: rounding errors of pivots add up
+    for _ in range(_RUNS):
         tile = pivots.copy_of(corner)
         place_point(columns, tile, x)
         made, _ = settle(columns, tile, NONE_FREE, scratch)
         if made >= 0:
             return tile
+        if made == OUTSIDE and tile.age[0] == 0:
+            break
         corner = tile_from_basis(columns, tile.basis, c)
     if made == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")

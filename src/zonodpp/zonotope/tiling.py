@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import check_finite, spawn
-from zonodpp.basis.columns import matrix_of
-from zonodpp.linalg.dense import to_dense
+from zonodpp.basis.inverse import independent_items
 from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.frame import as_costs, frame_of
@@ -86,9 +84,6 @@ class Tiling:
         self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
         self._frame = frame_of(self.A, None)
         columns = self._frame.columns
-        # Columns that are about as well conditioned as any, from which linear programs start.
-        order = scipy.linalg.qr(to_dense(matrix_of(columns)), mode="r", pivoting=True)[-1]
-        self._first = bare_tile(columns, order[: self.r].astype(np.int64))
         if c is None:
             [generator] = spawn(rng, purpose="tiling")
             self._costs = generator.standard_normal(self.n)  # for unit columns
@@ -96,7 +91,11 @@ class Tiling:
         else:
             self.c = as_costs(c, self.n)
             self._costs = self._frame.costs(self.c)
-        self._corner = tile_from_basis(columns, self._first.basis, self._costs)
+        # Linear programs start from items of small cost: these are the basis of a point whose dual
+        # variables are small, as they are in the middle of the zonotope.
+        first = independent_items(columns, np.argsort(np.abs(self._costs)))
+        self._first = bare_tile(columns, first)
+        self._corner = tile_from_basis(columns, first, self._costs)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         point = np.asarray(x, dtype=np.float64)
