@@ -119,7 +119,7 @@ def keep_columns(
         indptr=frozen(indptr, np.int64),
         indices=frozen(indices, np.int64),
         data=frozen(data),
-        lengths=frozen(np.pad(lengths, (0, padded - n))),
+        lengths=frozen(np.append(lengths, np.zeros(padded - n))),
         blur=frozen(blur),
         tolerance=_FEASIBLE * float(lengths.max()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from zonodpp._jit import forceinline
 from zonodpp._types import Floats, Integers, ItemsLike, Rng
@@ -45,11 +45,13 @@ def independent_items(columns: UnitColumns, order: Integers) -> Integers:
                 f"a first basis takes a dense matrix of {r:,} x {head.size:,}, which is too large; "
                 "use method='trees' for a graph, or method='exact'"
             )
-        picked, _, U = scipy.linalg.lu(basis_matrix(columns, head).T, p_indices=True)
-        pivots = np.abs(np.diagonal(U))
+        factors, exchanges, _ = lapack.dgetrf(basis_matrix(columns, head).T)
         enough = _SMALL_PIVOT if count < order.size else _SINGULAR_PIVOT
-        if head.size >= r and pivots.min() > enough:
-            return np.asarray(head[np.argsort(picked)][:r])
+        if head.size >= r and np.abs(np.diagonal(factors)).min() > enough:
+            picked = head.tolist()
+            for p, q in enumerate(exchanges):
+                picked[p], picked[q] = picked[q], picked[p]
+            return np.array(picked[:r], np.int64)
         if count >= order.size:
             raise ArithmeticError("A is too close to singular to find a basis; pass one as init")
         count *= 4

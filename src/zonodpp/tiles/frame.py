@@ -81,7 +81,7 @@ def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     X, heights = even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
     blur = rounding_of(X, np.ones(X.shape[1]))
     gram = factorise(X, None)
-    W, whitener = np.eye(len(heights)), np.tril(gram.W)
+    W, whitener = np.eye(len(heights)), gram.W
     if not gram.well_conditioned:
         W, whitener = whitener, W
         X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
