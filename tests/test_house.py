@@ -49,6 +49,19 @@ def test_a_name_means_one_thing(house):
     assert not house.duplicate_names(house.modules())
 
 
+def test_what_is_newer_than_0_1_is_in_the_source(house):
+    trees = house.modules()
+    code = {name: house.code_lines(name, tree) for name, tree in trees.items()}
+    later = house.later_features(trees, code)
+    assert all(later.values())
+    assert sum(later.values()) < sum(map(len, code.values()))
+    whole, part = (house.lines_of_entry(e, trees, code) for e in ("_optional", "_optional.lazy"))
+    assert part < whole
+    for entry in ("nothing", "_optional.nothing", "samples.draws.Draws.nothing"):
+        with pytest.raises(ValueError, match=entry):
+            house.lines_of_entry(entry, trees, code)
+
+
 def test_the_report_is_printed():
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "house.py")],

@@ -5,6 +5,10 @@ Usage: python tools/house.py [--top N]
 A line of code is a line that holds part of a statement: blank lines, comments and docstrings do not
 count. A room is a folder or a file of the package. Layers are read from the table in
 docs/architecture.md, lowest first; a room may import rooms of the layers below its own.
+
+tools/since_0_1.txt lists what belongs to features that version 0.1 did not have: rooms, files,
+classes and functions, below the name of their feature. All other lines belong to features of 0.1,
+also the lines for new options in old functions, and imports and constants of files that hold both.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "zonodpp"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+SINCE = ROOT / "tools" / "since_0_1.txt"
 SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -30,6 +35,7 @@ SKIPPED = {
     tokenize.ENDMARKER,
 }
 BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler)
+Places = set[tuple[str, int]]
 
 
 def modules() -> dict[str, ast.Module]:
@@ -48,8 +54,8 @@ def path_of(name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def code_lines(name: str, tree: ast.Module) -> int:
-    """Count the lines of a module that hold code."""
+def code_lines(name: str, tree: ast.Module) -> set[int]:
+    """Return the numbers of the lines of a module that hold code."""
     text = path_of(name).read_text(encoding="utf-8")
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -60,7 +66,45 @@ def code_lines(name: str, tree: ast.Module) -> int:
             node, clean=False
         ):
             lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    return len(lines)
+    return lines
+
+
+def definitions(body: list[ast.stmt], path: list[str]) -> list[ast.ClassDef | ast.FunctionDef]:
+    """Return what a path of names defines: a class or a function, perhaps with overloads."""
+    name, *rest = path
+    found = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
+    return [inner for node in found for inner in definitions(node.body, rest)] if rest else found
+
+
+def lines_of_entry(entry: str, trees: dict[str, ast.Module], code: dict[str, set[int]]) -> Places:
+    """Return the lines of code of a room, a file, a class or a function, as (module, line)."""
+    full = f"zonodpp.{entry}"
+    inside = [name for name in trees if f"{name}.".startswith(f"{full}.")]
+    found = {(name, line) for name in inside for line in code[name]}
+    homes = [] if inside else [name for name in trees if full.startswith(f"{name}.")]
+    for name in homes:
+        for node in definitions(trees[name].body, full.removeprefix(f"{name}.").split(".")):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            lines = range(first, (node.end_lineno or 0) + 1)
+            found |= {(name, line) for line in code[name].intersection(lines)}
+    if not found:
+        raise ValueError(f"{SINCE.name}: {entry!r} names no code of the package")
+    return found
+
+
+def later_features(trees: dict[str, ast.Module], code: dict[str, set[int]]) -> dict[str, int]:
+    """Count the lines of each feature that 0.1 did not have; no line counts twice."""
+    counts: dict[str, int] = defaultdict(int)
+    seen: Places = set()
+    feature = ""
+    for line in SINCE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            feature = line.removeprefix("# ")
+        else:
+            fresh = lines_of_entry(line, trees, code) - seen
+            counts[feature] += len(fresh)
+            seen |= fresh
+    return counts
 
 
 def room_of(name: str) -> str:
@@ -195,11 +239,18 @@ def main() -> None:
     sizes: dict[str, int] = defaultdict(int)
     files: dict[str, int] = defaultdict(int)
     typed_any = 0
-    for name, tree in trees.items():
-        sizes[room_of(name)] += code_lines(name, tree)
+    code = {name: code_lines(name, tree) for name, tree in trees.items()}
+    for name in trees:
+        sizes[room_of(name)] += len(code[name])
         files[room_of(name)] += 1
         typed_any += len(re.findall(r".*\bAny\b.*", path_of(name).read_text(encoding="utf-8")))
     print(f"{'lines of code':<24}{sum(sizes.values()):>7,} in {len(trees)} files")
+    later = later_features(trees, code)
+    print(f"{'of features of 0.1':<24}{sum(sizes.values()) - sum(later.values()):>7,}")
+    print(f"{'of later features':<24}{sum(later.values()):>7,}")
+    for feature, size in later.items():
+        print(f"  {feature:<22}{size:>7,}")
+    print("lines of code by room")
     for room, size in sorted(sizes.items(), key=lambda item: -item[1]):
         print(f"  {room:<22}{size:>7,} in {files[room]}")
     print(f"lines that name Any     {typed_any:>7}")
