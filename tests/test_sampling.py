@@ -144,6 +144,12 @@ def test_rng_is_anything_numpy_takes(make):
     )
 
 
+@pytest.mark.parametrize("rng", [-1, 1.5, "seven", [3, -1], {}])
+def test_what_is_no_seed_is_refused_by_name(rng):
+    with pytest.raises((TypeError, ValueError), match=r"rng must be a seed.*got"):
+        sample(TARGET, 3, rng=rng)
+
+
 def test_a_generator_goes_on_from_call_to_call():
     rng = np.random.default_rng(7)
     first, second = draws(TARGET, 30, rng=rng), draws(TARGET, 30, rng=rng)

@@ -200,15 +200,24 @@ def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[Rng]:
             keys = (np.random.SeedSequence(rng, spawn_key=(k,)) for k in range(count))
             children = list(map(np.random.default_rng, keys))
         else:
-            children = np.random.default_rng(rng).spawn(count)
-    except TypeError:  # a legacy RandomState has nothing to spawn from
-        pairs = np.random.default_rng(rng).integers(2**63, size=(count, 2))
-        children = [np.random.default_rng(pair) for pair in pairs]
+            children = _children(np.random.default_rng(rng), count)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "rng must be a seed, that is a whole number from 0 or a list of them, or a numpy "
+            f"Generator; got {rng!r}"
+        ) from None
     if not purpose:
         return children
     number = zlib.crc32(purpose.encode())
     seeds = [child.integers(2**63, size=2).tolist() for child in children]
     return [np.random.default_rng([*seed, number]) for seed in seeds]
+
+
+def _children(rng: Rng, count: int) -> list[Rng]:
+    try:
+        return rng.spawn(count)
+    except TypeError:  # a legacy RandomState has nothing to spawn from
+        return [np.random.default_rng(pair) for pair in rng.integers(2**63, size=(count, 2))]
 
 
 def as_flag(value: object, name: str) -> bool:
