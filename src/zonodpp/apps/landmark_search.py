@@ -22,7 +22,7 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Matrix, Rng
 from zonodpp.features.kernels import kernel_columns
 from zonodpp.features.similarity import KernelFunction
-from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.dense import frozen, row_chunks
 from zonodpp.linalg.kernel import KernelColumns, partial_factor
 
 Bits = NDArray[np.uint64]
@@ -69,18 +69,14 @@ def row_keys(X: Matrix) -> Bits:
     d = X.shape[1]
     keys = np.zeros(X.shape[0], np.uint64)
     if not isinstance(X, np.ndarray):
-        _add_hashes(_bits(X.data), X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
+        bits = frozen(X.data).view(np.uint64)
+        _add_hashes(bits, X.indices.astype(np.int64), X.indptr.astype(np.int64), keys)
         return keys
     columns = np.tile(np.arange(d), max(64, CHUNK // d))  # as many rows as a block has
     for span, rows in chunks(X):
-        _add_hashes(_bits(rows).ravel(), columns, np.arange(0, rows.size + 1, d), keys[span])
+        bits = frozen(rows).view(np.uint64).ravel()
+        _add_hashes(bits, columns, np.arange(0, rows.size + 1, d), keys[span])
     return keys
-
-
-def _bits(entries: Floats) -> Bits:
-    bits = np.ascontiguousarray(entries).view(np.uint64)
-    bits.flags.writeable = False  # so that numba compiles one signature only
-    return bits
 
 
 @jit

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers
 from zonodpp.apps.languages import count_words, words
+from zonodpp.linalg.dense import row_chunks
 
 _BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 
@@ -68,13 +69,10 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     n, shares = len(chosen), repeats / repeats.sum()
     means = np.zeros(n)
     step = max(64, _BLOCK // max(1, unary.shape[1]))
-    for i in range(0, n, step):
-        some = slice(i, min(i + step, n))
-        dense = unary[some].toarray()
-        for j in range(0, len(others), step):
-            block = slice(n + j, n + j + step)
-            total = np.maximum(np.add.outer(lengths[some], lengths[block]), 1)  # perhaps no words
-            means[some] += 2.0 * (dense @ unary[block].toarray().T) / total @ shares[j : j + step]
+    for some, block in row_chunks(unary[:n], step):
+        for drawn, other in row_chunks(unary[n:], step):
+            total = np.maximum(np.add.outer(lengths[some], lengths[n:][drawn]), 1)  # or no words
+            means[some] += 2.0 * (block @ other.T) / total @ shares[drawn]
     return means
 
 

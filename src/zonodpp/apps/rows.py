@@ -307,9 +307,8 @@ def _read_cells(cells: Any) -> tuple[str, Floats]:
 
 def _is_id(name: Hashable, numbers: Floats, distinct: int) -> bool:
     """Tell whole numbers that are called an id, or that count the rows, from measurements."""
-    if (numbers != np.floor(numbers)).any():
-        return False
-    if isinstance(name, str) and _ID_NAME.search(name):
-        return True
     n = len(numbers)
-    return n > _FEW_ROWS and distinct == n == numbers.max() - numbers.min() + 1
+    whole = bool((numbers == np.floor(numbers)).all())
+    called_id = isinstance(name, str) and _ID_NAME.search(name) is not None
+    counts_rows = n > _FEW_ROWS and distinct == n == numbers.max() - numbers.min() + 1
+    return whole and (called_id or counts_rows)

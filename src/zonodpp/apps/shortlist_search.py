@@ -182,33 +182,30 @@ class Limits(NamedTuple):
         """Tell which of the free items may be added to the chosen ones.
 
         These are items within the budget, of groups below their quota. If ``scarce``, the quota is
-        the least number of items and not the most, and what is left of the budget must be enough
-        for the cheapest of all items that are then still needed.
+        the least number of items and not the most. What is left of the budget must be enough for
+        the cheapest of all items that are then still needed for the least numbers.
         """
         counts = np.bincount(self.groups[chosen], minlength=len(self.least))
         spent = float(self.costs[chosen].sum())
-        if not scarce:
-            affordable = spent + self.costs <= self.budget
-            return np.asarray(free & (counts < self.most)[self.groups] & affordable)
         # An item replaces the dearest of those that its group would get at the lowest cost.
         cost, dearest = self._cheapest(counts, free)
         replaced = dearest[self.groups]
         affordable = spent + cost - replaced + self.costs <= self.budget
-        below_quota = (counts < self.least)[self.groups]
+        below_quota = (counts < (self.least if scarce else self.most))[self.groups]
         return np.asarray(free & below_quota & (affordable | (self.costs <= replaced)))
 
     def _cheapest(self, counts: Integers, free: Booleans) -> tuple[float, Floats]:
         """Return the lowest cost of the free items that are needed for the least numbers.
 
         ``counts`` are the numbers of chosen items. Also returned is the cost of the dearest of
-        the needed items of each group, minus infinity where none are needed.
+        the needed items of each group, zero where none are needed.
         """
-        total, dearest = 0.0, np.full(len(self.least), -np.inf)
+        total, dearest = 0.0, np.zeros(len(self.least))
         for group in np.flatnonzero(self.least > counts):
             members = np.sort(self.costs[free & (self.groups == group)])
             needed = members[: self.least[group] - counts[group]]
             total += float(needed.sum())
-            dearest[group] = needed.max(initial=-np.inf)
+            dearest[group] = needed.max(initial=0.0)
         return total, dearest
 
     def kept(self, chosen: Integers) -> bool:
@@ -284,7 +281,6 @@ def diversify(
     table = items.energy(rows) if n <= _TABLE else None
     repulsion = items.energy(rows[chosen]) if table is None else table[chosen]  # with all items
     repulsion[np.arange(len(chosen)), chosen] = 0.0
-    levels = relevance[chosen]
     tiny = _ROUNDING * float(relevance.max() - relevance.min()) or 1.0
     total = repulsion.sum(axis=0)  # of each item with all chosen ones
     own = total[chosen]
@@ -293,7 +289,7 @@ def diversify(
     column = own[:, None]
     total += least  # so that gains are those beyond the least one
     total[chosen] = _CHOSEN
-    loss = np.subtract.outer(levels, relevance)
+    loss = np.subtract.outer(relevance[chosen], relevance)
     price = np.maximum(loss, tiny)
     gain = np.empty_like(repulsion)
     for _ in range(_EXCHANGES):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
-from zonodpp.arguments import as_column, as_count, as_matrix, is_dataframe, one_of, spawn
+from zonodpp.arguments import as_column, as_count, as_matrix, labels_of, one_of, spawn
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
 # up for: at most so many times as far below the level asked for as the level is below the top.
@@ -240,11 +240,10 @@ def _labels_of(
     features: MatrixLike, labels: Sequence[Hashable] | None, n: int
 ) -> Sequence[Hashable] | None:
     """Return the labels that were given, or those of a data frame."""
-    if labels is None and is_dataframe(features):
-        return list(features.index)
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
-    return labels
+    names = labels_of(features, "index") if labels is None else labels
+    if names is not None and len(names) != n:
+        raise ValueError(f"labels must name each of the {n} items, got {len(names)}")
+    return names
 
 
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:

@@ -172,10 +172,8 @@ class DPP(SpectralTarget):
                 f"expected_size must be between {self._sure} and the rank {self.r}, "
                 f"got {expected_size!r}"
             )
-        finite = self.log_eigenvalues[self._sure :]
-        shift = _shift_to_size(finite, expected_size - self._sure)
-        logs = np.concatenate([self.log_eigenvalues[: self._sure], finite + shift])
-        return self._with(Spectrum(self.vectors, logs))
+        shift = _shift_to_size(self.log_eigenvalues[self._sure :], expected_size - self._sure)
+        return self._with(Spectrum(self.vectors, self.log_eigenvalues + shift))
 
     def kernel(self) -> Floats:
         """Return the correlation kernel K, for looking at small cases.

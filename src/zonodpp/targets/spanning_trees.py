@@ -227,7 +227,7 @@ class SpanningTrees(ProjectionDPP):
         tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
         for e in items.tolist():
             label, data = self.labels[e], {}
-            if not (isinstance(label, tuple) and len(label) in (2, 3)):
+            if not self._is_edge(label):
                 raise ValueError(
                     f"edge {e} has a name of its own, {label!r}; draw from the target that "
                     "from_graph gave to have networkx trees"
