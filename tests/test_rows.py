@@ -170,6 +170,13 @@ def test_copies_come_in_only_when_distinct_rows_are_used_up():
     assert diverse_rows(table, 2).attrs["diverse_rows"]["distinct_rows"] == 3
 
 
+def test_many_copies_of_few_rows():
+    table = pd.DataFrame({"x": np.arange(100_000) % 50_000 < 25, "y": 1.0})  # 50 rows are True
+    found = diverse_rows(table, 50_000)
+    assert found["x"].sum() == 50 and len(set(found.index)) == 50_000
+    assert diverse_rows(table, 21)["x"].sum() in (10, 11)  # ten copies of both, and one of either
+
+
 def test_picks_clusters_that_uniform_draws_miss():
     rng = np.random.default_rng(0)
     centres = np.repeat([[0, 0], [20, 0], [0, 20], [20, 20]], [970, 10, 10, 10], axis=0)

@@ -20,6 +20,7 @@ from zonodpp.apps.languages import count_words, words
 from zonodpp.linalg.dense import row_chunks
 
 _BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
+_SIDE = 2**11  # summaries in a block at most: each is compared with all of another block
 
 
 def rouge_1f(first: str, second: str) -> float:
@@ -68,7 +69,7 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     lengths = counts.sum(axis=1, dtype=np.float64)
     n, shares = len(chosen), repeats / repeats.sum()
     means = np.zeros(n)
-    step = max(64, _BLOCK // max(1, unary.shape[1]))
+    step = min(_SIDE, max(64, _BLOCK // max(1, unary.shape[1])))
     for some, block in row_chunks(unary[:n], step):
         for drawn, other in row_chunks(unary[n:], step):
             total = np.maximum(np.add.outer(lengths[some], lengths[n:][drawn]), 1)  # or no words

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
-from zonodpp.apps.landmark_search import merge
+from zonodpp.apps.landmark_search import merge, row_keys
 from zonodpp.arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
 from zonodpp.features import rp_cholesky, standardize
 from zonodpp.maximum import find_map
@@ -143,15 +143,26 @@ def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -
     [generator] = spawn(rng, purpose="rows")
     if k == len(points):
         return np.arange(k)
-    chosen = np.zeros(0, dtype=np.int64)
-    while chosen.size < k:
+    usable = np.flatnonzero(weights)
+    copy = _copy_numbers(row_keys(points)[usable])
+    # Copies number 0 of all rows come in, then copies number 1, and so on, as long as all fit.
+    rounds = np.searchsorted(np.cumsum(np.bincount(copy)), k, side="right")
+    chosen = usable[copy < rounds]
+    if left := k - chosen.size:
+        weights[chosen] = 0.0
         _, rows, merged = merge(points, weights)
-        left = k - chosen.size
-        if left < rows.size:
-            rows = rows[_draw(points[rows], merged, left, answer, generator)]
+        rows = rows[_draw(points[rows], merged, left, answer, generator)]
         chosen = np.append(chosen, rows)
-        weights[rows] = 0.0
     return np.sort(chosen)
+
+
+def _copy_numbers(keys: NDArray[np.uint64]) -> Integers:
+    """Return for each entry how many entries before it are equal to it."""
+    order = np.argsort(keys, kind="stable")
+    first = np.searchsorted(keys[order], keys[order])
+    copy = np.empty(keys.size, np.int64)
+    copy[order] = np.arange(keys.size) - first
+    return copy
 
 
 def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Integers:
