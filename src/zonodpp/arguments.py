@@ -67,10 +67,8 @@ def _as_floats(X: MatrixLike, name: str) -> Floats:
     if is_dataframe(X):
         text = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "biuf"]
         if text:
-            raise TypeError(
-                f"{name} has columns that are not numeric: {listed(text)}; "
-                "drop or encode them first"
-            )
+            found = f"columns that are not numeric: {listed(text)}"
+            raise TypeError(f"{name} has {found}; drop or encode them first")
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill or drop them first")
     try:
@@ -87,14 +85,11 @@ def check_finite(matrix: Matrix, name: str) -> None:
     values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
     finite = np.isfinite(values)
     if not finite.all():
-        bad = np.argwhere(~finite)
-        place = bad[0]
-        if not isinstance(matrix, np.ndarray):
-            place = np.array([index[place[0]] for index in matrix.tocoo().coords])
-        raise ValueError(
-            f"{name} has NaN or infinity in {len(bad)} of its entries, the first at "
-            f"[{', '.join(map(str, place))}] (counted from 0); impute or drop them first"
-        )
+        bad = np.nonzero(~finite)
+        places = bad if isinstance(matrix, np.ndarray) else [k[bad] for k in matrix.tocoo().coords]
+        first = ", ".join(str(index[0]) for index in places)
+        found = f"NaN or infinity in {len(bad[0])} of its entries, the first at [{first}]"
+        raise ValueError(f"{name} has {found} (counted from 0); impute or drop them first")
 
 
 def as_column(values: ArrayLike, n: int, name: str) -> Floats:
@@ -134,14 +129,12 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
     If ``filled``, sets may be filled up with -1 to the size of the largest.
     """
     try:
-        items = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
+        items = np.atleast_1d(np.asarray(sorted(S) if isinstance(S, set | frozenset) else S))
     except ValueError:
         otherwise = "fill smaller sets up with -1" if filled else "or pass one set"
         raise ValueError(f"{name} must hold sets of the same size; {otherwise}") from None
     if items.size == 0:
         return np.zeros(items.shape, dtype=np.int64)
-    if items.ndim == 0:
-        items = items[None]
     if not np.issubdtype(items.dtype, np.integer):
         raise TypeError(
             f"{name} must hold item numbers (integers from 0), got {items.dtype} entries"
