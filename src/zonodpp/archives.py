@@ -75,7 +75,7 @@ def check_array(stream: IO[bytes], size: int) -> int:
         shape, _, dtype = getattr(np.lib.format, f"read_array_header_{major}_{minor}")(stream)
     except Exception as error:  # NumPy evaluates the header as Python, which fails in many ways
         raise ValueError(f"the header of an array cannot be read: {error}") from error
-    count = math.prod(shape)
+    count: int = math.prod(shape)
     if min(shape, default=0) < 0 or count * dtype.itemsize > size - stream.tell():
         raise ValueError(f"an array of shape {shape} is announced, but the data end before")
     return 8 * count
