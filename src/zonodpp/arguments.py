@@ -48,10 +48,8 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
     sparse = sp is not None and sp.issparse(X)
     matrix: Any = X if sparse else _as_floats(X, name)
     if matrix.ndim != 2:
-        raise ValueError(
-            f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); "
-            "a single row is [values], a single column values[:, None]"
-        )
+        advice = "a single row is [values], a single column values[:, None]"
+        raise ValueError(f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); {advice}")
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
     if sp is not None and sparse:
@@ -96,9 +94,8 @@ def as_column(values: ArrayLike, n: int, name: str) -> Floats:
     """Return n finite numbers, one for each item."""
     column = _as_floats(values, name)
     if column.shape != (n,):
-        raise ValueError(
-            f"{name} must have one entry for each of the {n} items, got shape {column.shape}"
-        )
+        expected = f"one entry for each of the {n} items"
+        raise ValueError(f"{name} must have {expected}, got shape {column.shape}")
     check_finite(column, name)
     return column
 
@@ -136,14 +133,11 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
     if items.size == 0:
         return np.zeros(items.shape, dtype=np.int64)
     if not np.issubdtype(items.dtype, np.integer):
-        raise TypeError(
-            f"{name} must hold item numbers (integers from 0), got {items.dtype} entries"
-        )
+        expected = "item numbers (integers from 0)"
+        raise TypeError(f"{name} must hold {expected}, got {items.dtype} entries")
     if items.min() < -int(filled) or items.max() >= n:
-        raise ValueError(
-            f"{name} must hold item numbers from 0 to {n - 1}, "
-            f"got values from {items.min()} to {items.max()}"
-        )
+        found = f"values from {items.min()} to {items.max()}"
+        raise ValueError(f"{name} must hold item numbers from 0 to {n - 1}, got {found}")
     ordered = np.sort(items, axis=-1)
     if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
         raise ValueError(f"{name} holds the same item twice")
