@@ -48,10 +48,8 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
     sparse = sp is not None and sp.issparse(X)
     matrix: Any = X if sparse else _as_floats(X, name)
     if matrix.ndim != 2:
-        raise ValueError(
-            f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); "
-            "a single row is [values], a single column values[:, None]"
-        )
+        advice = "a single row is [values], a single column values[:, None]"
+        raise ValueError(f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); {advice}")
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
     if sp is not None and sparse:
@@ -67,10 +65,8 @@ def _as_floats(X: MatrixLike, name: str) -> Floats:
     if is_dataframe(X):
         text = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "biuf"]
         if text:
-            raise TypeError(
-                f"{name} has columns that are not numeric: {listed(text)}; "
-                "drop or encode them first"
-            )
+            found = f"columns that are not numeric: {listed(text)}"
+            raise TypeError(f"{name} has {found}; drop or encode them first")
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; fill or drop them first")
     try:
@@ -87,23 +83,19 @@ def check_finite(matrix: Matrix, name: str) -> None:
     values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
     finite = np.isfinite(values)
     if not finite.all():
-        bad = np.argwhere(~finite)
-        place = bad[0]
-        if not isinstance(matrix, np.ndarray):
-            place = np.array([index[place[0]] for index in matrix.tocoo().coords])
-        raise ValueError(
-            f"{name} has NaN or infinity in {len(bad)} of its entries, the first at "
-            f"[{', '.join(map(str, place))}] (counted from 0); impute or drop them first"
-        )
+        bad = np.nonzero(~finite)
+        places = bad if isinstance(matrix, np.ndarray) else [k[bad] for k in matrix.tocoo().coords]
+        first = ", ".join(str(index[0]) for index in places)
+        found = f"NaN or infinity in {len(bad[0])} of its entries, the first at [{first}]"
+        raise ValueError(f"{name} has {found} (counted from 0); impute or drop them first")
 
 
 def as_column(values: ArrayLike, n: int, name: str) -> Floats:
     """Return n finite numbers, one for each item."""
     column = _as_floats(values, name)
     if column.shape != (n,):
-        raise ValueError(
-            f"{name} must have one entry for each of the {n} items, got shape {column.shape}"
-        )
+        expected = f"one entry for each of the {n} items"
+        raise ValueError(f"{name} must have {expected}, got shape {column.shape}")
     check_finite(column, name)
     return column
 
@@ -134,23 +126,18 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
     If ``filled``, sets may be filled up with -1 to the size of the largest.
     """
     try:
-        items = np.asarray(sorted(S) if isinstance(S, set | frozenset) else S)
+        items = np.atleast_1d(np.asarray(sorted(S) if isinstance(S, set | frozenset) else S))
     except ValueError:
         otherwise = "fill smaller sets up with -1" if filled else "or pass one set"
         raise ValueError(f"{name} must hold sets of the same size; {otherwise}") from None
     if items.size == 0:
         return np.zeros(items.shape, dtype=np.int64)
-    if items.ndim == 0:
-        items = items[None]
     if not np.issubdtype(items.dtype, np.integer):
-        raise TypeError(
-            f"{name} must hold item numbers (integers from 0), got {items.dtype} entries"
-        )
+        expected = "item numbers (integers from 0)"
+        raise TypeError(f"{name} must hold {expected}, got {items.dtype} entries")
     if items.min() < -int(filled) or items.max() >= n:
-        raise ValueError(
-            f"{name} must hold item numbers from 0 to {n - 1}, "
-            f"got values from {items.min()} to {items.max()}"
-        )
+        found = f"values from {items.min()} to {items.max()}"
+        raise ValueError(f"{name} must hold item numbers from 0 to {n - 1}, got {found}")
     ordered = np.sort(items, axis=-1)
     if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
         raise ValueError(f"{name} holds the same item twice")

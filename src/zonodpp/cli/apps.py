@@ -14,7 +14,7 @@ from zonodpp.cli import interface
 from zonodpp.cli.command import Result
 from zonodpp.cli.files import read_text
 from zonodpp.cli.inputs import frame_weights, read_frame, read_table
-from zonodpp.cli.names import on_one_line, restricted_items
+from zonodpp.cli.names import aligned, on_one_line, restricted_items
 from zonodpp.linalg.dense import row_chunks, to_dense
 from zonodpp.linalg.gram import numerical_rank, triangle
 from zonodpp.streams.passes import View
@@ -164,10 +164,9 @@ def pick_rows(options: interface.RowsOptions) -> Result:
     facts = {"items": len(table), "indices": indices, **report}
     facts |= {"seed": options.seed} if random else {}
     facts["rows"] = json.loads(picked.to_json(orient="records"))
-    width = max(map(len, report["columns"]))
-    uses = [f"{column:<{width}}  {use}" for column, use in report["columns"].items()]
     first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
     named = shown if roles.id is None else shown.set_index(names[roles.id])
-    text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", *uses])
+    uses = aligned(report["columns"].items())
+    text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", uses])
     writers = {".parquet": picked.to_parquet}
     return Result(text, facts, [names, *shown.to_numpy().tolist()], writers, random)

@@ -20,7 +20,7 @@ from zonodpp.arguments import as_weights
 from zonodpp.cli.command import Result
 from zonodpp.cli.inputs import ItemTable, read_table
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
-from zonodpp.cli.names import find_items, label_text, on_one_line, restricted_items
+from zonodpp.cli.names import aligned, find_items, label_text, on_one_line, restricted_items
 from zonodpp.features import standardize
 from zonodpp.linalg.dense import to_dense
 from zonodpp.samples.storage import save_samples
@@ -211,9 +211,7 @@ def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
     columns = [[thing, *_names(samples, rows)], ["drawn", *(f"{share:.3f}" for share in shares)]]
     if samples.target.has_quick_inclusion:
         columns.append(["exact", *(f"{samples.target.inclusion(row):.3f}" for row in rows)])
-    width = max(map(len, columns[0]))
-    lines = zip(*columns, strict=True)
-    return "\n".join("  ".join([f"{name:<{width}}", *numbers]) for name, *numbers in lines)
+    return aligned(zip(*columns, strict=True))
 
 
 def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:

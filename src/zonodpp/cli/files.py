@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -62,14 +61,14 @@ def open_source(
 
 
 def _open(file: str) -> Source:
-    """Open a file once: what is not a regular file, a pipe for instance, is read at once."""
+    """Say where a file is; what is not a regular file, a pipe for instance, is read at once."""
     if file == "-":
         if sys.stdin is None:
             raise ValueError("standard input is closed: give the name of a file, or pipe one in")
         return Source("standard input", "", None, sys.stdin.buffer.read())
+    if os.path.isfile(file):
+        return Source(file, "", file)
     with open(file, "rb") as stream:
-        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return Source(file, "", file)
         return Source(file, "", None, stream.read())
 
 

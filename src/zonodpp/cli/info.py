@@ -23,6 +23,7 @@ from zonodpp.cli.command import Result, printable
 from zonodpp.cli.files import Source, open_source
 from zonodpp.cli.inputs import read_frame, read_table
 from zonodpp.cli.interface import CompletionOptions, InfoOptions, Input
+from zonodpp.cli.names import aligned
 from zonodpp.datasets import mnist_ones
 from zonodpp.streams.sources import RowSource
 
@@ -38,10 +39,8 @@ def show_facts(options: InfoOptions) -> Result:
     if options.example is not None:
         return _example(options.example)
     facts = _about_file(options) if options.file else _about_installation()
-    shown = {name: _shown(fact) for name, fact in facts.items()}
-    width = max(map(len, facts)) + 2
-    text = "\n".join(f"{name:<{width}}{fact}" for name, fact in shown.items())
-    return Result(text, facts, [("fact", "value"), *shown.items()])
+    shown = [(name, _shown(fact)) for name, fact in facts.items()]
+    return Result(aligned(shown), facts, [("fact", "value"), *shown])
 
 
 def show_completion(options: CompletionOptions) -> None:

@@ -98,17 +98,8 @@ def read_table(
     large = _read_large(source, options, weights) if passes else None
     if large is not None:
         return large
-    column = weights if options.items == "rows" else None
-    labels: list[str] | None = None
-    numbers: Matrix
-    if source.format in ("csv", "tsv"):
-        names, named, rows = read_rows(source, options.header)
-        roles = find_columns(source.name, options, column, names, named=named)
-        numbers, labels = collect(roles, rows)
-    elif source.format == "parquet":
-        roles, numbers, labels = _parquet_columns(source, options, column)
-    else:
-        roles, numbers, labels = _array_columns(source, options, column)
+    read = _READERS.get(source.format, _array_columns)
+    roles, numbers, labels = read(source, options, weights if options.items == "rows" else None)
     places = roles.numeric
     roles = without_row_numbers(roles, lambda place: numbers[:, places.index(place)])
     if roles.numeric != places:
@@ -157,6 +148,12 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
     return ItemTable(source.name, found[0], (n, len(roles.features)), None, columns, None, found[1])
 
 
+def _text_columns(source: Source, options: Input, weights: str | None) -> _Columns:
+    names, named, rows = read_rows(source, options.header)
+    roles = find_columns(source.name, options, weights, names, named=named)
+    return roles, *collect(roles, rows)
+
+
 def _open_array(source: Source, options: Input, weights: str | None) -> tuple[Any, ColumnRoles]:
     """Return an array, which is a memory map where the file allows it, and what its columns are."""
     values = read_array(source, options.key)
@@ -199,6 +196,10 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
         return roles, np.column_stack(arrays).astype(np.float64), labels
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
     return roles, *collect(roles, ((0, cells) for cells in rows))
+
+
+# By format; other formats hold an array.
+_READERS = {"csv": _text_columns, "tsv": _text_columns, "parquet": _parquet_columns}
 
 
 def _read_weights(items: str, option: str, file: str, n: int) -> Floats:

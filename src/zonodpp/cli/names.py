@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +112,21 @@ def label_text(label: Hashable) -> str:
 def on_one_line(text: str) -> str:
     """Return a label without line breaks, for text that has one item in a line."""
     return " ".join(text.splitlines())
+
+
+def aligned(rows: Iterable[tuple[str, ...]]) -> str:
+    """Return rows as lines of text, with their first cells padded to one width.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.names import aligned
+    >>> print(aligned([("item", "drawn"), ("a", "0.500")]))
+    item  drawn
+    a     0.500
+    """
+    cells = list(rows)
+    width = max(len(first) for first, *_ in cells)
+    return "\n".join("  ".join([f"{first:<{width}}", *others]) for first, *others in cells)
 
 
 def restricted_items(options: Restriction, labels: Labels | None, n: int) -> dict[str, list[int]]:

@@ -65,10 +65,8 @@ class Samples(Draws):
     def __repr__(self) -> str:
         chains, draws, _ = self.subsets.shape
         many = f"{chains} chains x {draws}" if chains > 1 else f"{draws}"
-        return (
-            f"Samples({many} draws of {self._size_range()} out of {self.target.n} items, "
-            f"method={self.method!r}, {len(self.unique()[1])} distinct subsets)"
-        )
+        of = f"{self._size_range()} out of {self.target.n} items, method={self.method!r}"
+        return f"Samples({many} draws of {of}, {len(self.unique()[1])} distinct subsets)"
 
     def _size_range(self) -> str:
         """Sizes of draws in words: "5", or "0 to 7"."""
