@@ -143,7 +143,8 @@ class ExactDraws:
         """Draw len(subsets) bases."""
         tables, r = (self.columns, self.whitening, self.lengths), self.width
         if self.algorithm == "chain-rule":
-            draw_by_chain_rule(rng, *tables, self.leverages, subsets, state["counts"])
+            draw_by_chain_rule(rng, *tables, self.leverages, subsets)
+            state["counts"] += len(subsets), subsets.size
         elif not draw_by_rejection(
             *(address_of(rng), *tables, self.alias, subsets),
             *(state[name] for name in ("counts", "pending", "levels", "head")),
@@ -166,21 +167,14 @@ class ExactDraws:
 def prepare_projection(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
     where, columns = target.coordinates, target.columns
-    lengths = np.empty(target.n)
     rows = columns.dense if len(columns.dense) else where.matrix.T
     with one_thread():  # each of the products is small
-        for span, chunk in row_chunks(rows, _LENGTHS_AT_ONCE):
-            lengths[span] = where.gram.diagonal(chunk.T)
+        chunks = row_chunks(rows, _LENGTHS_AT_ONCE)
+        lengths = np.concatenate([where.gram.diagonal(chunk.T) for _, chunk in chunks])
     leverages = lengths if where.scale is None else lengths * where.scale**2
-    return ExactDraws(
-        "rejection",
-        columns,
-        frozen(where.gram.W),
-        frozen(lengths),
-        frozen(leverages),
-        frozen(alias_table(leverages)),
-        SetTracker.of(None, target.n),
-    )
+    W, alias = frozen(where.gram.W), frozen(alias_table(leverages))
+    tables = columns, W, frozen(lengths), frozen(leverages), alias
+    return ExactDraws("rejection", *tables, SetTracker.of(None, target.n))
 
 
 @inline_source
