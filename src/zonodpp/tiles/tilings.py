@@ -14,9 +14,8 @@ from zonodpp.tiles import pivots
 from zonodpp.tiles.long_step import NONE_FREE, OUTSIDE, settle
 from zonodpp.tiles.pivots import TileScratch, TileState
 
-_PARALLEL = (
-    1e-11  # a direction whose cosine with the normal of a facet is smaller is parallel to it
-)
+# A direction whose cosine with the normal of a facet is smaller is parallel to the facet.
+_PARALLEL = 1e-11
 
 
 class OutsideError(ValueError):
