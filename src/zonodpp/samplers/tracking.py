@@ -114,6 +114,8 @@ class SetTracker:
         >>> tracked
         array([[1.]])
         """
+        if not self.size:
+            return
         present = {i: (subsets == i).any(axis=1) for i in set(self.items.tolist())}
         for j in range(self.size):
             held = [present[i] for i in self.items[self.starts[j] : self.starts[j + 1]].tolist()]
