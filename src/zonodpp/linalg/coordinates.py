@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.linalg.dense import accurate_product, column_chunks, log_dets, split_rows, to_dense
+from zonodpp.linalg.dense import accurate_product, column_chunks, log_dets, to_dense
 from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_cholesky
-from zonodpp.linalg.greedy import Items, pick_greedily
+from zonodpp.linalg.greedy import items_of, pick_greedily
 
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
 _HEAVIER = np.log(1e6)  # ratio of weights beyond which rounding of dependent columns would show
@@ -146,9 +146,8 @@ def _heavy_basis(U: Floats, logs: Floats) -> Integers:
 
     A distance that rounding explains counts as zero.
     """
-    unit, log_lengths = split_rows(U.T)
-    items = Items(np.asarray(unit), np.zeros(len(unit)), 2 * (log_lengths + logs))
-    picks = pick_greedily(items, len(U))
+    items = items_of(U.T)
+    picks = pick_greedily(items._replace(log_scale=items.log_scale + 2 * logs), len(U))
     if picks.size < len(U):
         raise RankError(picks.size)
     return picks

@@ -56,6 +56,5 @@ def uniform_others(rng: Rng, items: Subsets, n: int, count: int) -> Integers:
     them, so other number m is item m + t for the t of those given that come before it.
     """
     numbers = rng.choice(n - len(items), count, replace=False, shuffle=False)
-    return np.asarray(
-        numbers + np.searchsorted(items - np.arange(len(items)), numbers, side="right")
-    )
+    before = items - np.arange(len(items))
+    return np.asarray(numbers + np.searchsorted(before, numbers, side="right"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,10 +28,8 @@ from zonodpp.samplers.mixture import Mixture, prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
 from zonodpp.samplers.streamed import prepare_stream
 from zonodpp.samplers.tracking import SetTracker, with_sets
-
-if TYPE_CHECKING:
-    from zonodpp.targets.family import VolumeSampling
-    from zonodpp.targets.target import Target
+from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.target import Target
 
 ALGORITHMS = ("rejection", "chain-rule")
 PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
@@ -116,6 +114,7 @@ class ExactDraws:
     """A prepared exact sampler."""
 
     algorithm: str
+    width: int
     columns: Columns
     whitening: Floats
     lengths: Floats
@@ -124,11 +123,6 @@ class ExactDraws:
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "proposals")
     independent: bool = True
-
-    @property
-    def width(self) -> int:
-        """The number of items of every draw."""
-        return len(self.whitening)
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return an empty queue of proposals."""
@@ -143,7 +137,8 @@ class ExactDraws:
         """Draw len(subsets) bases."""
         tables, r = (self.columns, self.whitening, self.lengths), self.width
         if self.algorithm == "chain-rule":
-            draw_by_chain_rule(rng, *tables, self.leverages, subsets, state["counts"])
+            draw_by_chain_rule(rng, *tables, self.leverages, subsets)
+            state["counts"] += len(subsets), subsets.size
         elif not draw_by_rejection(
             *(address_of(rng), *tables, self.alias, subsets),
             *(state[name] for name in ("counts", "pending", "levels", "head")),
@@ -166,21 +161,14 @@ class ExactDraws:
 def prepare_projection(target: VolumeSampling) -> ExactDraws:
     """Whiten, take leverage scores, and build the table that proposals are drawn from."""
     where, columns = target.coordinates, target.columns
-    lengths = np.empty(target.n)
     rows = columns.dense if len(columns.dense) else where.matrix.T
     with one_thread():  # each of the products is small
-        for span, chunk in row_chunks(rows, _LENGTHS_AT_ONCE):
-            lengths[span] = where.gram.diagonal(chunk.T)
+        chunks = row_chunks(rows, _LENGTHS_AT_ONCE)
+        lengths = np.concatenate([where.gram.diagonal(chunk.T) for _, chunk in chunks])
     leverages = lengths if where.scale is None else lengths * where.scale**2
-    return ExactDraws(
-        "rejection",
-        columns,
-        frozen(where.gram.W),
-        frozen(lengths),
-        frozen(leverages),
-        frozen(alias_table(leverages)),
-        SetTracker.of(None, target.n),
-    )
+    W, alias = frozen(where.gram.W), frozen(alias_table(leverages))
+    tables = columns, W, frozen(lengths), frozen(leverages), alias
+    return ExactDraws("rejection", target.r, *tables, SetTracker.of(None, target.n))
 
 
 @inline_source

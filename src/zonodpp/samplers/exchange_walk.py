@@ -285,10 +285,7 @@ def walk(address: int, chain: ExchangeChain) -> bool:
                     t = pick(spot - s, weights, chain.scratch.sums)
                     if weights[t] == 0.0:  # rounding led past the last item that has weight
                         t = inside[s]
-            waits = False
-            if t >= 0 and place[t] < 0:
-                waits = not enter(chain, s, t)
-            if waits:
+            if t >= 0 and place[t] < 0 and not enter(chain, s, t):
                 age[0] = chain.oldest
                 continue
             t = -1

@@ -173,10 +173,8 @@ def walk_half(
         else:
             status = lines.DONE
             break
-    tally[GONE] = gone
-    tally[DENSITY] = density
-    tally[LEVEL] = level
-    tally[VISITED] = visited
+    tally[GONE], tally[DENSITY] = gone, density
+    tally[LEVEL], tally[VISITED] = level, visited
     return status
 
 

@@ -66,8 +66,8 @@ def method_of(
     kind = method_class(method)
     known = [field.name for field in fields(kind)] if options else []
     if unknown := sorted(options.keys() - known):
-        hints = (_meant(name, known, parameters) for name in unknown)
-        meant = next((f"; did you mean {hint}=?" for hint in hints if hint), "")
+        hints = [hint for name in unknown for hint in _meant(name, known, parameters)]
+        meant = f"; did you mean {hints[0]}=?" if hints else ""
         raise TypeError(
             f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; it knows "
             f"{', '.join(map(repr, known))}"
@@ -95,10 +95,7 @@ def options_of(method: object) -> dict[str, object]:
     return {field.name: getattr(method, field.name) for field in known}
 
 
-def _meant(name: str, known: list[str], parameters: Mapping[str, tuple[str, ...]]) -> str | None:
-    """Return the parameter or option that was probably meant, if there is one."""
-    for parameter, others in parameters.items():
-        if name.lower() in others:
-            return parameter
-    near = difflib.get_close_matches(name.lower(), [*known, *parameters], n=1, cutoff=0.7)
-    return near[0] if near else None
+def _meant(name: str, known: list[str], parameters: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the parameter or option that was probably meant, if there is one, in a list."""
+    same = [parameter for parameter, others in parameters.items() if name.lower() in others]
+    return same or difflib.get_close_matches(name.lower(), [*known, *parameters], 1, cutoff=0.7)

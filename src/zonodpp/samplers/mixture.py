@@ -61,8 +61,9 @@ class Mixture:
                 size = choose(rng, self.taking, len(subset), chosen)
                 columns = columns_of(self.vectors[:, chosen[:size]].T)
                 squares = frozen((columns.dense**2).sum(axis=1))
-                rows = subset[None, :size], counts
-                draw_by_chain_rule(rng, columns, frozen(np.eye(size)), squares, squares, *rows)
+                rows = subset[None, :size]
+                draw_by_chain_rule(rng, columns, frozen(np.eye(size)), squares, squares, rows)
+                counts += 1, size
         subsets.sort(axis=1)
         subsets[subsets == _NO_ITEM] = -1
         self.tracker.fill(subsets, tracked)
@@ -76,14 +77,9 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
     cumulative = np.cumsum(np.square(target.vectors.T), axis=1)
     cumulative /= cumulative[:, -1:]
     tail = np.cumsum(target.size_law()[::-1])[::-1]
-    return Mixture(
-        "rejection",
-        target.vectors,
-        frozen(cumulative),
-        target.taking,
-        max(1, int(np.sum(tail > _NEVER)) - 1),
-        SetTracker.of(None, target.n),
-    )
+    width = max(1, int(np.sum(tail > _NEVER)) - 1)
+    tables = target.vectors, frozen(cumulative), target.taking
+    return Mixture("rejection", *tables, width, SetTracker.of(None, target.n))
 
 
 @no_refcount

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, jit
-from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.linalg.dense import Columns
 
 
@@ -81,13 +81,7 @@ def reflect(N: Floats, m: int, r: int, c: Floats, length: float, row: Floats) ->
 
 @jit
 def draw_by_chain_rule(
-    rng: Rng,
-    columns: Columns,
-    W: Floats,
-    lengths: Floats,
-    leverages: Floats,
-    subsets: Subsets,
-    counts: Integers,
+    rng: Rng, columns: Columns, W: Floats, lengths: Floats, leverages: Floats, subsets: Subsets
 ) -> None:
     """Fill subsets with draws, keeping the conditional weights of all n items up to date."""
     n = lengths.shape[0]
@@ -116,5 +110,3 @@ def draw_by_chain_rule(
                     square = outside_item(row, 1, columns, i, along)
                     weights[i] = max(0.0, weights[i] - square * leverages[i] / lengths[i])
             weights[item] = 0.0
-        counts[0] += 1
-        counts[1] += r

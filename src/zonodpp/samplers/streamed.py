@@ -47,16 +47,12 @@ class StreamedDraws:
     """A prepared sampler for a streamed target."""
 
     target: StreamedDPP
+    width: int
     tracker: SetTracker
     pool: int  # proposals from one pass, on average
     last: _Last = field(repr=False, compare=False)
     counters: tuple[str, ...] = ("draws", "proposals", "passes")
     independent: bool = True
-
-    @property
-    def width(self) -> int:
-        """The number of items of every draw."""
-        return self.target.r
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return an empty pool and an empty draw, or what this generator has left."""
@@ -116,7 +112,7 @@ def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
     enough = max(_POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
     pool = pool or int(enough)
     last = remember(target, ("pool", pool), _Last)
-    return StreamedDraws(target, SetTracker.of(None, target.n), pool, last)
+    return StreamedDraws(target, r, SetTracker.of(None, target.n), pool, last)
 
 
 @jit

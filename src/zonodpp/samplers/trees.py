@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,9 +38,7 @@ from zonodpp.samplers.tree_walks import STEPS, TreeWalk, draw_trees
 from zonodpp.targets.blocks import Blocks, Indices, blocks_of
 from zonodpp.targets.network import Network
 from zonodpp.targets.spanning_trees import LARGE_GRAPH
-
-if TYPE_CHECKING:
-    from zonodpp.targets.target import Target
+from zonodpp.targets.target import Target
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
 MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
@@ -137,6 +135,7 @@ class TreeDraws:
     """A prepared sampler of spanning trees."""
 
     algorithm: str
+    width: int
     walk: TreeWalk
     weights: Floats  # of the edges of all blocks
     # Steps that a tree is expected to take, the sum of d_v R(v, root). An upper bound, by shortest
@@ -146,11 +145,6 @@ class TreeDraws:
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "steps")
     independent: bool = True
-
-    @property
-    def width(self) -> int:
-        """The number of edges of every tree."""
-        return int(self.walk.blocks.indptr.size - 1 - self.walk.roots.size)
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Return a state in which no tree is under way.
@@ -256,7 +250,8 @@ def _make_walk(target: Target) -> TreeDraws:
         even = weights / np.repeat(largest, np.diff(blocks.indptr))
         share, other = alias_table(even, blocks.indptr.astype(np.int64)).T
     walk = TreeWalk(blocks, roots, frozen(share), frozen(other, np.int32))
-    return TreeDraws("wilson", walk, frozen(weights), steps, SetTracker.of(None, target.n))
+    nothing = SetTracker.of(None, target.n)
+    return TreeDraws("wilson", target.r, walk, frozen(weights), steps, nothing)
 
 
 def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: float) -> float:
@@ -266,6 +261,7 @@ def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: flo
     resistances themselves are computed, but for blocks that hardly count.
     """
     degree = np.add.reduceat(weights, blocks.indptr[:-1])
+    graph = sp.csr_array((weights, blocks.neighbour, blocks.indptr))
     with np.errstate(over="ignore"):
         links = sp.csr_array((1.0 / weights, blocks.neighbour, blocks.indptr))
         paths = degree * dijkstra(links, indices=roots, min_only=True)
@@ -273,10 +269,7 @@ def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: flo
     large = np.flatnonzero(steps > enough / steps.size) if steps.sum() > enough else ()
     for b in large:
         first, last = blocks.starts[b], blocks.starts[b + 1]
-        cells = slice(blocks.indptr[first], blocks.indptr[last])
-        tail = np.repeat(np.arange(last - first), np.diff(blocks.indptr[first : last + 1]))
-        head = blocks.neighbour[cells].astype(np.int64) - first
-        once = tail < head
-        network = Network(last - first, tail[once], head[once], weights[cells][once])
+        once = sp.triu(graph[first:last, first:last], format="coo")
+        network = Network(last - first, once.row, once.col, once.data)
         steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
     return float(steps.sum())

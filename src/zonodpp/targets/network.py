@@ -52,7 +52,7 @@ class Network:
     """
 
     def __init__(self, nodes: int, tail: Integers, head: Integers, weights: Floats) -> None:
-        self.nodes, self.ends = nodes, np.array([tail, head])
+        self.nodes, self.ends = nodes, np.array([tail, head], np.int64)
         self.scale = _SMALLER if weights.max(initial=1.0) > HUGE else 1.0
         self.weights = weights * self.scale
         # Parallel edges are one pair of nodes, with the sum of their weights.

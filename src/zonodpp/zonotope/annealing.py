@@ -119,8 +119,7 @@ class Annealed:
         """
         r = bases.shape[1]
         tables = self.columns, self.sampler.alias
-        scratch = np.empty(r), np.empty(r)
-        sums = np.empty(len(bases))
+        sums, scratch = np.empty(len(bases)), np.empty((2, r))
         chunk = max(1, _INVERSES // r**2)
         for first in range(0, len(bases), chunk):
             span = slice(first, first + chunk)
@@ -129,7 +128,7 @@ class Annealed:
             for start in range(0, powers.size, OLDEST):
                 part = powers[start : start + OLDEST]
                 T = np.ascontiguousarray(np.linalg.inv(self._vectors(bases[span])))
-                sound = _anneal(rng, *tables, part, bases[span], T, logs, sums[span], *scratch)
+                sound = _anneal(rng, *tables, part, bases[span], T, logs, sums[span], scratch)
                 logs = self._log_sizes(bases[span], sound)
             if powers.size:
                 sums[span] = (sums[span] + logs / 2) / powers.size
@@ -163,8 +162,7 @@ def _anneal(
     inverses: Floats,
     logs: Floats,
     sums: Floats,
-    column: Floats,
-    row: Floats,
+    scratch: Floats,
 ) -> bool:
     """Exchange an item of each basis at each power p, and add -log |det E_B| to sums before it.
 
@@ -173,7 +171,7 @@ def _anneal(
     sum to r, proposals from the alias table of w are accepted once in r times or more often.
     ``logs`` holds -log |det E_B|. Returns False if a basis is singular.
     """
-    r = bases.shape[1]
+    r, column, row = bases.shape[1], scratch[0], scratch[1]
     for k in range(bases.shape[0]):
         T = inverses[k]
         for m in range(powers.shape[0]):

@@ -96,13 +96,12 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
             f"most, but there are {count:.3g}; use method='estimate'"
         )
     units, lengths = unit_vectors(X)
-    units, log_lengths = units.T, np.log(lengths)
     subsets = combinations(range(n), r)
     step = max(1, 2**20 // r**2)
     log_value = -np.inf
     for _ in range(0, count, step):
         bases = np.fromiter(chain.from_iterable(islice(subsets, step)), np.int64).reshape(-1, r)
-        logs = np.linalg.slogdet(units[bases])[1] + log_lengths[bases].sum(axis=1)
+        logs = np.linalg.slogdet(units.T[bases])[1] + np.log(lengths)[bases].sum(axis=1)
         log_value = np.logaddexp(log_value, np.logaddexp.reduce(logs))
     log_value = float(log_value) + shift * math.log(2)
     return VolumeEstimate(_exp(log_value), 0.0, log_value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import combinations
 from math import comb
 
@@ -97,11 +98,10 @@ class Zonotope(Tiling):
         """
         if np.ndim(x) == 2:
             return np.array([self.contains(point) for point in np.asarray(x)], dtype=bool)
-        try:
+        with suppress(OutsideError):
             self._find(self._point(x, "x"))
-        except OutsideError:
-            return False
-        return True
+            return True
+        return False
 
     def tiles(self) -> list[Tile]:
         """Return the whole tiling, one tile for each basis (small cases).
@@ -134,11 +134,9 @@ class Zonotope(Tiling):
             )
         found = []
         for basis in map(np.array, combinations(range(self.n), self.r)):
-            try:
+            with suppress(ArithmeticError):  # dependent columns: no tile
                 tile = tile_from_basis(self._frame.columns, basis, self._costs)
-            except ArithmeticError:
-                continue  # dependent columns: no tile
-            found.append(Tile(basis, np.flatnonzero(tile.side < 0), np.full(self.r, 0.5)))
+                found.append(Tile(basis, np.flatnonzero(tile.side < 0), np.full(self.r, 0.5)))
         return found
 
     def support(self, direction: ArrayLike) -> float | Floats:
@@ -297,29 +295,28 @@ class Zonotope(Tiling):
         """
         size = as_count(size, "size", 1)
         [generator] = spawn(rng, purpose="points")
+        points = np.empty((size, self.r))
         if one_of(method, "method", ("independence", "hit-and-run")) == "hit-and-run":
             steps = as_count(self.r if thin is None else thin, "thin", 1)
-            return self._points_of_a_walk(size, generator, steps)
-        if thin is not None:
+            self._fill_by_walk(points, generator, steps)
+        elif thin is not None:
             raise ValueError("thin is for method='hit-and-run'")
-        points = np.empty((size, self.r))
-        for k, basis in enumerate(independent_bases(self.A, size, generator)[0]):
-            tile = tile_from_basis(self._frame.columns, basis, self._costs)
-            tile.u[:] = generator.random(self.r) * tile.reach
-            points[k] = point_of(self._frame.columns, tile)
+        else:
+            for k, basis in enumerate(independent_bases(self.A, size, generator)[0]):
+                tile = tile_from_basis(self._frame.columns, basis, self._costs)
+                tile.u[:] = generator.random(self.r) * tile.reach
+                points[k] = point_of(self._frame.columns, tile)
         return self._frame.map_back(points)
 
-    def _points_of_a_walk(self, size: int, rng: Rng, thin: int) -> Floats:
-        """Draw points by Algorithm 2, with whitened directions.
+    def _fill_by_walk(self, points: Floats, rng: Rng, thin: int) -> None:
+        """Fill rows with points of Algorithm 2, with whitened directions.
 
         It is the chain for power 1, whose density is the same in all tiles: every proposal is
         accepted.
         """
         walk = HitAndRun(preset="paper", directions="whitened").prepare(self._target)
-        state = walk.start(rng, None)
-        points, basis = np.empty((size, self.r)), np.empty((1, self.r), np.int32)
+        state, basis = walk.start(rng, None), np.empty((1, self.r), np.int32)
         burn_in = 10 * self.r
-        for k in range(size):
+        for k in range(len(points)):
             walk.advance(state, rng, basis, np.empty((1, 0)), thin if k else burn_in)
             points[k] = state["x"]
-        return self._frame.map_back(points)
