@@ -10,7 +10,7 @@ from cases import hard_matrices, matrices
 from law import assert_law, assert_not_law
 from scipy.spatial import ConvexHull
 
-from zonodpp import ProjectionDPP, VolumeSampling
+from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
 from zonodpp.zonotope import annealing, volume
 from zonodpp.zonotope.annealing import Annealed, lewis_position
 from zonodpp.zonotope.volume import estimate_volume, exact_volume, independent_bases
@@ -253,14 +253,15 @@ def test_one_basis_or_one_row_needs_no_luck():
         assert found.log_value == pytest.approx(exact_volume(A).log_value, abs=1e-9)
 
 
-def test_warns_when_the_error_cannot_be_trusted():
+def test_warns_when_the_error_cannot_be_trusted(monkeypatch):
     A = clustered(20, 200, 20, 0.1)
     with pytest.warns(RuntimeWarning, match="cannot be trusted: 1000 draws with 0 moves"):
         estimate_volume(A, draws=1000, moves=0, rng=0)
     with pytest.warns(RuntimeWarning, match="cannot be trusted: 20 draws"):
         estimate_volume(skewed()["gaussian"], draws=20, rng=0)
-    with pytest.warns(RuntimeWarning, match="max_draws=600 .* rel_error=0.001"):
-        estimate_volume(skewed()["gaussian"], rel_error=0.001, max_draws=600, rng=0)
+    monkeypatch.setattr("zonodpp.zonotope.volume._MOST_DRAWS", 600)
+    with pytest.warns(RuntimeWarning, match=r"600 draws .* rel_error=0\.001; pass .* draws"):
+        Zonotope(skewed()["gaussian"], rng=0).volume("estimate", rel_error=0.001, rng=0)
 
 
 def test_clustered_columns_are_annealed_until_no_warning_is_due():

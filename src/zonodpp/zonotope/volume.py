@@ -31,6 +31,7 @@ from zonodpp.zonotope.annealing import Annealed, log_mean, read_columns
 
 _MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
+_MOST_DRAWS = 1_000_000  # unless their number is given
 # Below these, two standard errors as seen in draws alone cover less than nine times in ten.
 _LEAST_SHARE, _LEAST_DRAWS = 0.25, 50
 
@@ -111,8 +112,7 @@ def estimate_volume(
     A: MatrixLike,
     *,
     draws: int | None = None,
-    rel_error: float = 0.02,
-    max_draws: int = 1_000_000,
+    rel_error: float = 0.01,
     moves: int | None = None,
     rng: SeedLike = None,
 ) -> VolumeEstimate:
@@ -124,7 +124,7 @@ def estimate_volume(
         The zonotope is A [0, 1]^n.
     draws : int, optional
         Number of draws. If left out: as many as it takes to bring the standard error below
-        ``rel_error`` times the volume, at most ``max_draws``.
+        ``rel_error`` times the volume, at most a million.
     moves : int, optional
         Exchanges by which a draw is annealed; 0 is importance sampling from the projection DPP. If
         left out: two for each item of a basis, doubled until trial draws have even weights.
@@ -134,7 +134,7 @@ def estimate_volume(
     -----
     RuntimeWarning
         When weights are so uneven, or draws so few, that the standard error cannot be trusted, and
-        when ``max_draws`` did not reach ``rel_error``.
+        when a million of them did not reach ``rel_error``.
 
     Examples
     --------
@@ -145,8 +145,7 @@ def estimate_volume(
     True
     """
     rel_error = as_positive(rel_error, "rel_error")
-    limit = max_draws if draws is None else draws
-    most = as_count(limit, "max_draws" if draws is None else "draws", 2)
+    most = _MOST_DRAWS if draws is None else as_count(draws, "draws", 2)
     [rng] = spawn(rng, purpose="volume")
     annealed = Annealed(A, moves, rng)
     logs = annealed.draw(min(FIRST, most) if draws is None else most, rng)[1]
@@ -163,15 +162,17 @@ def estimate_volume(
         problem = (
             f"the standard error of the volume cannot be trusted: {found.draws} draws with "
             f"{annealed.moves} moves each count as {even:.0f} of even weight (effective share "
-            f"{found.effective_share:.2g}); ask for more moves or draws"
+            f"{found.effective_share:.2g}); pass a larger number of draws"
         )
     elif draws is None and found.relative >= rel_error:
         problem = (
-            f"max_draws={most} brought the error of the volume to {found.relative:.2g} of it, not "
-            f"to rel_error={rel_error:g}; raise max_draws"
+            f"{most:,} draws brought the error of the volume to {found.relative:.2g} of it, not to "
+            f"rel_error={rel_error:g}; pass a larger number of draws"
         )
     if problem:
-        warnings.warn(problem, RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            problem, RuntimeWarning, stacklevel=3
+        )  # of who asks a Zonotope for its volume
     return found
 
 
