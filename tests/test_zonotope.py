@@ -350,6 +350,12 @@ def test_walks_along_edges_of_cubes():
             assert cube.walk(x, d).breaks[[0, -1]] == pytest.approx(cube.chord(x, d), abs=1e-12)
 
 
+def test_flat_zonotopes_are_refused():
+    A = np.array([[1e8, 1e8, 0.0], [1e8, 1e8, 1e-12]])  # of rank 2, but flat in floating point
+    with pytest.raises(ValueError, match=r"flat: .* spans 1 of 2 dimensions; drop rows"):
+        Zonotope(A, rng=0)
+
+
 @pytest.mark.parametrize("kind", ["rows", "columns"])
 def test_vertices_of_ill_conditioned_zonotopes_are_inside(kind):
     rng = np.random.default_rng(4)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.arguments import check_finite, spawn
 from zonodpp.basis.inverse import independent_items
+from zonodpp.linalg.gram import RankError
 from zonodpp.targets import VolumeSampling
 from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.frame import as_costs, frame_of
@@ -82,7 +83,12 @@ class Tiling:
     def __init__(self, A: MatrixLike, *, c: ArrayLike | None = None, rng: SeedLike = None) -> None:
         self._target = VolumeSampling(A)  # checks A
         self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
-        self._frame = frame_of(self.A, None)
+        try:
+            self._frame = frame_of(self.A, None)
+        except RankError as error:
+            flat = f"up to rounding errors it spans {error.rank} of {self.r} dimensions"
+            advice = "drop rows that depend on others, or columns far shorter than the rest"
+            raise RankError(error.rank, f"the zonotope is flat: {flat}; {advice}") from None
         columns = self._frame.columns
         if c is None:
             [generator] = spawn(rng, purpose="tiling")
