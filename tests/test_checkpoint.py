@@ -235,6 +235,17 @@ def test_no_seed_goes_on_with_the_generators_of_the_file(target, tmp_path):
     assert np.array_equal(longer.subsets[:, :50], first.subsets)
 
 
+def test_a_seed_belongs_to_a_run_from_its_beginning(target, tmp_path):
+    path, without = tmp_path / "run", {**CALL, "rng": None}
+    sample(target, 20, checkpoint=path, **without)
+    with pytest.raises(ValueError, match="another seed"):
+        sample(target, 30, checkpoint=path, **CALL)
+    path.unlink()
+    sample(target, 20, checkpoint=path, **CALL)
+    sample(target, 30, checkpoint=path, **without)  # goes on, and the file keeps its seed
+    same(sample(target, 40, checkpoint=path, **CALL), sample(target, 40, **CALL))
+
+
 @pytest.mark.parametrize("name", checkpoint.GENERATORS)
 def test_generators_of_numpy_go_on(target, tmp_path, name):
     def call(draws, **more):

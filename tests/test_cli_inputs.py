@@ -254,6 +254,21 @@ def test_graphs(call, fails):
     assert "pass --draws 1" in fails("trees", "g2.edges", "-n", 2, "--out", "tree.graphml")
 
 
+def test_undirected_matrices_keep_edges_given_once(fails, call):
+    graph = np.zeros((3, 3))
+    graph[0, 1], graph[1, 2], graph[2, 0] = -1.0, 2.0, 1.0
+    np.save("graph.npy", graph)
+    arguments = ("trees", "graph.npy", "--undirected", "--draws", "3", "--seed", "1")
+    assert "edge weights must be positive" in fails(*arguments)
+    assert "2 out of 3 edges" in call(*arguments, "--unweighted")[1]
+
+
+def test_places_of_gaps_are_those_of_the_file(fails):
+    np.save("gap.npy", [[1.0, np.nan], [2.0, 3.0], [4.0, 5.0]])
+    assert "the first at [0, 0]" in fails("shortlist", "gap.npy", "--relevance", "0", "-k", "1")
+    assert "the first at [0, 1]" in fails("volume", "gap.npy")
+
+
 def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
     pytest.importorskip("networkx")
     from zonodpp import Samples

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
-from zonodpp.arguments import as_column, as_count, as_matrix, labels_of, one_of, spawn
+from zonodpp.arguments import (
+    as_column,
+    as_count,
+    as_matrix,
+    check_finite,
+    labels_of,
+    one_of,
+    spawn,
+)
 
 # Candidates are at least so many times k items, and all items of a relevance that the list can make
 # up for: at most so many times as far below the level asked for as the level is below the top.
@@ -208,7 +216,11 @@ def shortlist(
     if answer == "best" and limits is None:
         size = _pool(ordered, mean, k, fixed, share)
     for count in sorted({size, len(order)}):  # all items, where near-duplicates leave too few
-        items = Candidates.of(rows[order[:count]], ordered[:count], k, duplicates)
+        try:
+            items = Candidates.of(rows[order[:count]], ordered[:count], k, duplicates)
+        except ValueError:
+            check_finite(rows, "features")  # names the place in the rows as they were given
+            raise
         chosen = most_relevant(items, k, fixed, limits)
         if len(chosen) == k:
             break

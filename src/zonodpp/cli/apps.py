@@ -96,6 +96,7 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
 def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
     table = read_table(options)
+    check_finite(table.matrix, table.source)
     by_columns = options.items == "columns"
     A = table.matrix if by_columns else table.matrix.T
     d, n = A.shape

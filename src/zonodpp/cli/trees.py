@@ -92,8 +92,11 @@ def _read_graph(options: TreesOptions) -> ProjectionDPP:
         if matrix.ndim != 2:
             raise ValueError(f"{source.name}: a matrix has two dimensions, not {matrix.ndim}")
         graph = sp.csr_array(matrix)
-        graph = graph.maximum(graph.T) if options.undirected else graph
         graph = (graph != 0).astype(np.float64) if options.unweighted else graph
+        if options.undirected:
+            if graph.nnz and graph.data.min() < 0:  # the larger of -1 and no edge would be no edge
+                raise ValueError(f"{source.name}: edge weights must be positive")
+            graph = graph.maximum(graph.T)
     return ProjectionDPP.from_graph(graph, weight=options.weight, names=names)
 
 

@@ -99,9 +99,10 @@ class Checkpoint:
 
     def _check(self, header: object) -> None:
         found = header if isinstance(header, dict) else {}
+        if self.identity["seed"] is None:  # none was given: the generators of the file go on
+            self.identity["seed"] = found.get("seed")
         for name, value in self.identity.items():
-            unknown = name == "seed" and None in (value, found.get(name))
-            if found.get(name) != value and not unknown:
+            if found.get(name) != value:
                 before = str(found.get(name))
                 shown = "" if len(before + str(value)) > 80 else f": {before}, not {value}"
                 raise ValueError(
