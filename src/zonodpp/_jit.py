@@ -1,7 +1,7 @@
 """Compiled code: the four ways this package compiles its loops, with a cache and a notice.
 
-Also what kernels are given in a way of our own, because numba takes long for its own way: NumPy's
-generators, by their address, and parts of one array as arrays.
+It also has two ways to pass data to kernels that are faster than numba's own: generators are passed
+by their address, and many arrays as parts of one array.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba.np.arrayobj import make_array, populate_array
 from zonodpp._stderr import is_watched
 from zonodpp._types import Floats, Integers, Rng
 
-VECTOR = 4  # numbers in a vector register: loops of so many, or a multiple, waste nothing
+VECTOR = 4  # float64 numbers in a vector register; loops over a multiple have no remainder
 PAUSE = 2.0  # seconds without compilation after which the next one is announced again
 # The first members of ``bitgen_t``, a structure of NumPy's public C interface: the state, then the
 # functions for 64 bits, 32 bits and numbers in [0, 1).
@@ -110,8 +110,8 @@ def inline_source(function: Callable[..., Any]) -> Callable[..., Any]:
 class _PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     """The code of a part of kernels, which is optimised and translated within kernels only.
 
-    Numba would do so for the part alone, too, for which nobody calls. If these methods have other
-    names in another version of numba, it does so again, and a first call takes longer.
+    Numba would also translate the part by itself, to machine code that nothing calls. In a version
+    of numba in which these methods have other names it does so again: a first call takes longer.
     """
 
     def _optimize_final_module(self) -> None:
@@ -119,14 +119,18 @@ class _PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
-        variables = self._get_module_for_linking().global_variables  # kept, and linked into kernels
+        # Kernels link this module. The final module keeps only the variables of numba's runtime.
+        variables = self._get_module_for_linking().global_variables
         kept = [str(variable) for variable in variables if "NumbaEnv" in variable.name]
         self._final_module: Any = codegen.ll.parse_assembly("\n".join(kept))
         super()._finalize_final_module()
 
 
 class _PartCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler, for parts of kernels, whose arrays do not overlap, unless in tuples."""
+    """Numba's compiler for parts of kernels: tells LLVM that their arrays do not overlap.
+
+    It does not do so if an argument is a tuple with a writable array.
+    """
 
     def define_pipelines(self) -> Any:
         state = self.state
@@ -136,7 +140,7 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
 
 def _may_overlap(kind: Any) -> bool:
-    """Tell whether a type is that of a tuple with arrays that can be written."""
+    """Tell whether a type is a tuple with a writable array."""
     arrays = kind.types if isinstance(kind, numba.types.BaseTuple) else ()
     return any(getattr(array, "mutable", False) for array in arrays)
 
@@ -145,8 +149,9 @@ def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a part of kernels that takes a few plain arrays; LLVM inlines its code.
 
     Numba types and lowers it once, however many calls there are. Python cannot call it. An array
-    that it writes must not overlap another one that it is given, unless both are in tuples that can
-    be written: so LLVM vectorises loops without checks of that, which would be half of all code.
+    that it writes must not overlap another argument: LLVM then vectorises loops without checks for
+    overlap, which would be half of all code. Overlap is allowed only if one of the arguments is a
+    tuple with a writable array.
     """
     return _compile(
         function,
@@ -173,7 +178,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
         if not _is_ours(event):
             return
         if self.depth == 0 and time.monotonic() - self.last > PAUSE and is_watched():
-            with contextlib.suppress(OSError, ValueError):  # nobody reads it: compile all the same
+            with contextlib.suppress(OSError, ValueError):  # it cannot be printed: compile anyway
                 print("zonodpp: compiling (once; then cached) ...", file=sys.stderr, flush=True)
         self.depth += 1
 
@@ -192,7 +197,7 @@ event.register("numba:compile", _Notice())
 
 
 def address_of(rng: Rng) -> int:
-    """Return where a generator is, for kernels; it must exist until they have returned.
+    """Return the address of a generator, for kernels; it must exist until they have returned.
 
     Numba takes more than ten microseconds to accept a generator as an argument: longer than many
     steps of a walk.
@@ -225,7 +230,7 @@ generator_at: Callable[..., Rng] = (
 
 
 def floats_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Floats:
-    """Return the numbers from the first on as an array of this shape, in the same memory.
+    """Return a view of the memory, from entry ``first`` on, as an array of this shape.
 
     Kernels that count no references may call it as well: see `_let_kernels_call`.
     """
@@ -233,15 +238,15 @@ def floats_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Floats:
 
 
 def integers_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Integers:
-    """Return the same memory, read as integers."""
+    """Return the view that `floats_at` returns, with its bytes read as 64-bit integers."""
     return floats_at(memory, first, shape).view(np.int64)
 
 
 def _let_kernels_call(function: Callable[..., Any], dtype: types.Type) -> None:
-    """Tell numba the result of one of the functions above, and how to make it.
+    """Tell numba the type of the result of one of the functions above, and how to compile it.
 
-    Numba compiles slices and `reshape` with all their cases, for each of them anew, which would
-    take a tenth of the time of a first call. Here an address and a shape are all.
+    Numba would compile each slice and each `reshape` anew, with all special cases, which would
+    take a tenth of the time of a first call. This version computes an address and strides only.
     """
 
     def typed(context: object) -> Callable[..., Any]:

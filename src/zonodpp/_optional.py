@@ -31,8 +31,8 @@ def lazy(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports on first use.
 
-    ``names`` gives the names that each module of the package has; with none, the module itself is
-    the name.
+    ``names`` lists, for each module of the package, the names to take from it, separated by spaces.
+    If the list is empty, the module itself is the name.
     """
     homes = {name: home for home, text in names.items() for name in text.split() or [home]}
 

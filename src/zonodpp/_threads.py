@@ -17,13 +17,13 @@ from threadpoolctl import LibController, ThreadpoolController
 _SMALL_WORK = 2**27  # multiplications: one thread takes some 10 ms
 
 _lock = threading.Lock()
-_threads: list[int] = []  # of each library, before the first block that is under way
-_blocks = 0  # under way, in all threads of the process
+_threads: list[int] = []  # of each BLAS library, as they were before the first open block
+_blocks = 0  # open blocks of `one_thread`, in all threads of the process
 
 
 @cache
 def _libraries() -> list[LibController]:
-    # It looks for all loaded libraries, which takes milliseconds.
+    # The result is cached: the search among all loaded libraries takes milliseconds.
     found: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
     return found
 
@@ -32,8 +32,8 @@ def _libraries() -> list[LibController]:
 def one_thread(work: float = 0) -> Iterator[None]:
     """Let BLAS use one thread until the end of the block, unless the work is large.
 
-    The setting belongs to the process. Where several threads use it at a time, the last that leaves
-    its block restores what was before. Entering and leaving take some 5 microseconds.
+    The setting belongs to the process. Where blocks of several threads overlap, the last one to end
+    restores the former setting. Entering and leaving a block take some 5 microseconds.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from zonodpp.linalg.dense import frozen
 
 @forceinline
 def draw_alias(rng: Rng, table: Floats) -> int:
-    """Draw an item by one uniform number: its cell, and the place in the cell."""
+    """Draw an item by one uniform number, which gives a cell and a place in the cell."""
     n: int = table.shape[0]
     spot = rng.random() * n
     item = min(int(spot), n - 1)
@@ -62,4 +62,4 @@ def _fill_table(weights: Floats, indptr: Integers, table: Floats, waiting: Integ
                 heavy += 1
                 waiting[light] = rich
                 light += 1
-        # The cells that still wait lead to their own items, whatever rounding made of their shares.
+        # Cells that rounding errors leave over lead to their own items: table[i, 1] is i.

@@ -89,8 +89,9 @@ def keep_columns(
 ) -> UnitColumns:
     """Lay out unit vectors with their lengths; a column of length zero becomes zero.
 
-    With ``by_rows=False`` a dense copy by rows is left out. Zero columns of length zero, which no
-    basis ever holds, are added up to a ``multiple``, so that vectorised loops have no remainder.
+    With ``by_rows=False`` a dense copy by rows is left out. Zero columns, which no basis holds, are
+    appended until the number of columns is a multiple of ``multiple``, so that vectorised loops
+    have no remainder.
     """
     (r, n), blur = unit.shape, rounding_of(unit, lengths)
     padded = n + -n % multiple
@@ -151,7 +152,7 @@ def basis_matrix(columns: UnitColumns, basis: Integers) -> Floats:
 def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
     """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
 
-    A row of T for a graph is mostly zero.
+    The sum skips weights of zero: a row of T for a graph is mostly zero.
     """
     rows, indptr, indices, data = columns.rows, columns.indptr, columns.indices, columns.data
     r, n = weights.shape[0], row.shape[0]
@@ -163,8 +164,8 @@ def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
                 for k in range(indptr[n + i], indptr[n + i + 1]):
                     row[indices[k]] += weights[i] * data[k]
         return
-    # Four rows at a time: the result is read and written a quarter as often. Before that come, in
-    # one pass, the rows that are left over.
+    # Four rows are added at a time, so that the result is read and written a quarter as often. The
+    # r % 4 rows that are left over come first, in one pass.
     over = r % 4
     if over == 1:
         for j in range(n):
@@ -184,7 +185,10 @@ def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
 
 @forceinline
 def tableau_entry(columns: UnitColumns, weights: Floats, item: int) -> float:
-    """Return weights . e_item. By T_p . e_item |det E_B| changes when the item takes place p."""
+    """Return weights . e_item.
+
+    When the item takes place p, |det E_B| is multiplied by |T_p . e_item|.
+    """
     dense, indices, data = columns.dense, columns.indices, columns.data
     total = 0.0
     if dense.shape[0] == 0:
@@ -215,7 +219,7 @@ def tableau_column(columns: UnitColumns, T: Floats, item: int, column: Floats) -
         return
     for p in range(r):
         column[p] = 0.0
-    # A loop over few entries is best outside.
+    # The outer loop is over the few entries of the column, so that the inner one is longer.
     for k in range(columns.indptr[item], columns.indptr[item + 1]):
         i = columns.indices[k]
         for p in range(r):

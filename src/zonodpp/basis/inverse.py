@@ -12,10 +12,10 @@ from zonodpp._types import Floats, Integers, ItemsLike, Rng
 from zonodpp.arguments import as_items
 from zonodpp.basis.columns import UnitColumns, basis_matrix
 
-_LARGEST_ENTRY = (
-    1e14  # of T, for columns of about unit size: beyond it the basis counts as singular
-)
-_SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12  # of elimination, likewise
+# Columns have about unit size. A basis whose inverse has a larger entry counts as singular.
+_LARGEST_ENTRY = 1e14
+# Below these, a pivot of Gaussian elimination counts as small, or as zero.
+_SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12
 _LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 
 
@@ -31,10 +31,10 @@ def inverse_of(columns: UnitColumns, basis: Integers) -> Floats:
 
 
 def independent_items(columns: UnitColumns, order: Integers) -> Integers:
-    """Return r independent items, as far in front of the given order as elimination finds them.
+    """Return r items with independent columns, from the front of the given order.
 
-    Gaussian elimination with row exchanges looks at more and more items until none of its pivots
-    is small.
+    Gaussian elimination with row exchanges is applied to the first 2 r items, then to four times as
+    many, and so on, until none of its pivots is small.
     """
     r = columns.rows.shape[0]
     count = 2 * r
@@ -89,7 +89,8 @@ def replace_item(T: Floats, p: int, column: Floats, row: Floats) -> None:
     """Let an item enter the basis at place p: a rank-one update of T.
 
     T is the inverse of the basis, or the inverse times E; ``column`` is the inverse times e_item.
-    The columns of a graph leave most of it zero. ``row`` is scratch, as long as a row of T.
+    For a graph most entries of ``column`` are zero; their rows of T do not change and are skipped.
+    ``row`` is scratch, as long as a row of T.
     """
     width = T.shape[1]
     inverse = 1.0 / column[p]

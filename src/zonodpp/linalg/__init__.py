@@ -1,1 +1,1 @@
-"""The matrix A in forms to compute with; one file for each."""
+"""Linear algebra for the matrix A and for kernels; one file for each idea."""

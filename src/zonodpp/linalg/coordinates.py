@@ -1,9 +1,9 @@
 """Coordinates in which floating-point numbers hold the law of A and its item weights.
 
 P(B) is proportional to |det A_B|^p prod q_B. The law does not change when A is multiplied by an
-invertible matrix from the left, nor when weights are multiplied by one number, and a column's
-length may go over to its weight. So sizes from 1e-300 to 1e300 and rows that are nearly dependent
-are no obstacle, provided that they are taken out first. Here is the one place that does it.
+invertible matrix from the left, nor when all weights are multiplied by one number, nor when a
+factor of a column is moved into its weight. So entries from 1e-300 to 1e300 and nearly dependent
+rows do no harm, provided that A and the weights are rescaled first. Only this file does so.
 
 Where A and the weights are of ordinary size and well conditioned, nothing is changed. Otherwise let
 H be a heavy basis: items picked one by one, each with the largest product of its weight and its
@@ -26,7 +26,7 @@ from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_ch
 from zonodpp.linalg.greedy import items_of, pick_greedily
 
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
-_HEAVIER = np.log(1e6)  # ratio of weights beyond which rounding of dependent columns would show
+_HEAVIER = np.log(1e6)  # log ratio of weights beyond which errors of dependent columns matter
 _EPS = float(np.finfo(float).eps)
 _LOG_2 = float(np.log(2.0))
 _ZERO = -(2**20)  # exponent that stands for an entry of zero: below all others
@@ -43,12 +43,12 @@ class Coordinates:
     scale : (n,) array or None
         Column factors, at most one; None if all are one.
     gram : DenseGram
-        Of matrix * scale.
+        The Gram matrix of matrix * scale.
     log_factor : float
     log_scale : (n,) array
-        Logs of the column factors that go with ``plain``, or with ``matrix`` if that is None.
+        Logs of the column factors of ``plain``, or of ``matrix`` if ``plain`` is None.
     plain : (r, n) array or None
-        The matrix T, whose columns have not been multiplied by weights; None if matrix has not.
+        The matrix T, without the weights; None if ``matrix`` itself is without them.
     """
 
     matrix: Matrix
@@ -65,9 +65,10 @@ class Coordinates:
         return np.asarray((self.gram.W @ block).T.reshape(*items.shape, len(block)))
 
     def log_volumes(self, bases: Integers) -> Floats:
-        """Return log |det| of `whitened` bases, (count, r), from columns without their factors.
+        """Return log |det| of `whitened` bases, (count, r).
 
-        These are taken in coordinates that show dependent ones.
+        Determinants are those of columns without their factors, in coordinates that show whether
+        columns are dependent; the logs of the factors are added.
         """
         logs = self.log_scale[bases].sum(axis=1)
         if self.plain is None:
@@ -164,7 +165,7 @@ def _relative_to(H: Integers, U: Floats, logs: Floats) -> Floats:
     T = np.empty_like(U)
     for span, chunk in column_chunks(U):
         product, error = accurate_product(W, chunk)
-        # An item that is heavier than item k of H depends on those picked before, but for rounding.
+        # An item heavier than item k of H depends on the items picked before k, up to rounding.
         heavier = logs[span] - logs[H][:, None] > _HEAVIER
         lengths = np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(chunk, axis=0))
         error = np.maximum(error, np.where(heavier, 8 * len(U) * _EPS * lengths, 0.0))

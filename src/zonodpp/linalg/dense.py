@@ -1,6 +1,6 @@
-"""Matrices as arrays: dense, in blocks, or by columns for compiled code; and what rows have.
+"""Matrices as arrays: dense, in blocks, or by columns for compiled code.
 
-Rows have lengths and, in square blocks, determinants. The accurate product keeps more digits.
+Also unit rows, determinants of blocks of rows, and a product that is more accurate than float64.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Integers, Matrix
 
 _WIDTH = 4096  # columns of a block: r x WIDTH stays in cache, and no second r x n array is made
-_ENTRIES = 2**24  # of a block of columns at most, where r is large
+_ENTRIES = 2**24  # of a block of columns (128 MiB): where r is large, blocks are narrower
 _DIGITS = 53  # bits of a floating-point number
 
 
@@ -71,7 +71,7 @@ def split_rows(X: Matrix) -> tuple[Matrix, Floats]:
 
 
 def _divided(X: Matrix, divisors: Floats) -> Matrix:
-    """Divide each row by its number; a row whose number is zero stays."""
+    """Divide each row by its divisor; a row whose divisor is zero stays as it is."""
     divisors = np.where(divisors > 0, divisors, 1.0)
     if isinstance(X, np.ndarray):
         return np.asarray(X / divisors[:, None])
@@ -93,7 +93,7 @@ def unit_blocks(rows: Floats) -> tuple[Floats, Floats, Floats]:
     """Bring the rows of blocks, (count, k, m) for k <= m, to length one.
 
     Returns also the logs of their lengths, (count, k), and the smallest singular value of each
-    block of unit rows: dependent rows leave rounding errors there, where a zero should stand.
+    block of unit rows. For dependent rows it is zero, up to rounding errors.
     """
     unit, logs = split_rows(rows.reshape(-1, rows.shape[2]))
     blocks = np.asarray(unit).reshape(rows.shape)
@@ -117,7 +117,10 @@ def accurate_product(W: Floats, X: Floats) -> tuple[Floats, Floats]:
 
 
 def _slices(X: Floats, bits: int, axis: int) -> tuple[Floats, Floats, Floats]:
-    """Cut X into leading bits, the bits after them, and what is left; rows or columns alike."""
+    """Return X as a sum of three parts: leading bits, the bits after them, and the rest.
+
+    All entries along the axis are cut at the same bits.
+    """
     slices = []
     for _ in range(2):
         largest = np.abs(X).max(axis=axis, keepdims=True)
@@ -149,9 +152,9 @@ def frozen(array: NDArray[Any], dtype: type = np.float64) -> NDArray[Any]:
 
 
 def refreeze(value: Any) -> None:
-    """Make all arrays of a sampler read-only again, which they no longer are once unpickled.
+    """Make all arrays of an unpickled sampler read-only again.
 
-    Kernels are compiled for read-only arrays; others would cost a second compilation.
+    Kernels are compiled for read-only arrays; writable ones would cost a second compilation.
     """
     if isinstance(value, np.ndarray):
         value.flags.writeable = False

@@ -14,8 +14,8 @@ from zonodpp._types import Floats, Matrix
 from zonodpp.linalg.dense import column_chunks, to_dense
 
 _EPS = float(np.finfo(float).eps)
-_SAFE_RCOND = 1e-6  # Cholesky of AA' costs cond(A)^2 digits; below this the QR route is taken
-_LEAST_NORM = 1e-140  # of a row, so that the squares of its entries do not vanish
+_SAFE_RCOND = 1e-6  # reciprocal condition of AA', for unit rows, below which QR is used instead
+_LEAST_NORM = 1e-140  # of a row: the squares of entries of shorter rows may underflow
 
 
 class RankError(ValueError):
@@ -43,8 +43,8 @@ class DenseGram:
 def factorise(A: Matrix, scale: Floats | None, *, check_rank: bool = True) -> DenseGram:
     """Factorise the Gram matrix of the columns s_j a_j, whose entries are of ordinary size.
 
-    Cholesky where that is safe, a blockwise QR of A' otherwise, which loses cond(A) digits and not
-    its square.
+    This is done by Cholesky where that is safe, and otherwise by a blockwise QR of A'. Cholesky of
+    AA' magnifies rounding errors by cond(A)^2, and QR by cond(A).
 
     Raises
     ------
@@ -87,7 +87,7 @@ def factorise_by_cholesky(A: Matrix, scale: Floats | None) -> DenseGram | None:
 def triangle(blocks: Iterable[Floats]) -> Floats:
     """Return R of X = QR, for X given by blocks of its rows.
 
-    R'R = X'X, and R loses as many digits as X is badly conditioned; X'X would lose twice as many.
+    R'R = X'X. R loses about log10 cond(X) digits, and X'X would lose twice as many.
     A block is reduced column by column, in products that are small unless X is wide.
     """
     R = None
@@ -115,7 +115,7 @@ def from_gram(G: Floats) -> DenseGram | None:
 
 
 def _from_triangle(lower: Floats, norms: Floats, well_conditioned: bool) -> DenseGram:
-    """AA' = D L L' D, hence W = L^{-1} D^{-1}."""
+    """Return W = L^{-1} D^{-1} and log det for AA' = D L L' D, where D holds the norms."""
     inverse, info = lapack.dtrtri(np.asfortranarray(lower), lower=1)
     if info > 0:
         raise RankError(int(np.count_nonzero(np.diagonal(lower))))

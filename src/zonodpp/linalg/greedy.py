@@ -17,13 +17,15 @@ import numpy as np
 from zonodpp._types import Floats, Integers
 from zonodpp.linalg.dense import split_rows
 
-STALE = 1e-6  # of its last sound value: below, a difference has lost too many digits
+# A share that has fallen below this part of its last accurate value is computed anew: the
+# differences that led to it have lost too many digits.
+STALE = 1e-6
 
 
 class Items(NamedTuple):
     """Items on one scale: L_ij = exp((log_scale_i + log_scale_j) / 2) (u_i'u_j + [i=j] ridge_i).
 
-    The parts in brackets have a diagonal of ones, so lengths and weights over hundreds of orders of
+    The second factor has a diagonal of ones, so lengths and weights over hundreds of orders of
     magnitude do no harm.
     """
 
@@ -58,7 +60,10 @@ def _part_outside(directions: Floats, unit: Floats) -> Floats:
 
 
 def share_outside(directions: Floats, unit: Floats) -> Floats:
-    """Return the squared lengths of what is outside; exact zeros instead of rounding errors."""
+    """Return the squared lengths of the parts of rows outside the span of directions.
+
+    Lengths that are mere rounding errors become zero.
+    """
     left = _part_outside(directions, unit)
     share = np.einsum("ij,ij->i", left, left)
     rounding = 16 * np.finfo(float).eps * np.sqrt(len(directions) + unit.shape[1])

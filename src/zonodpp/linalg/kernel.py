@@ -1,4 +1,4 @@
-"""Symmetric kernels: the one reader, the one rule for eigenvalues, and pivoted Cholesky factors."""
+"""Symmetric kernels: checks, which eigenvalues are rounding errors, pivoted Cholesky factors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def rounding_of_eigenvalues(values: Floats, name: str, tol: float) -> float:
     Raises
     ------
     NotPositiveError
-        When the smallest of the eigenvalues, which are ascending, is negative and larger than that.
+        When the smallest eigenvalue is below minus this size. ``values`` are ascending.
     """
     rounding = tol * float(max(-values[0], values[-1]))
     if values[0] < -rounding:
@@ -116,11 +116,11 @@ def partial_factor(
 
     Each pivot is the largest entry of what the columns so far leave of the diagonal or, with
     ``rng``, a draw in proportion to it. Draws are made by accelerated randomly pivoted Cholesky
-    (Epperly, Tropp and Webber, 2024): many pivots are proposed at a time, and each is accepted with
-    the share of its entry that those accepted before it leave, so that the law is that of one draw
-    after the other. It stops when the trace of what is left is ``tol`` times the trace of the
-    kernel. It computes with the kernel that has ones on the diagonal, so that entries from 1e-300
-    to 1e300 and items of very different size do no harm.
+    (Epperly, Tropp and Webber, 2024): many pivots are proposed at a time, and the probability to
+    accept one is the share of its diagonal entry that the pivots accepted before it leave, so that
+    the law is that of one draw after the other. The factorisation stops when the trace of what is
+    left is at most ``tol`` times the trace of the kernel. The kernel is scaled to a diagonal of
+    ones, so that entries from 1e-300 to 1e300 and items of very different size do no harm.
     """
     n = kernel.diagonal.size
     rank = n if rank is None else min(as_count(rank, "rank", 1), n)
@@ -155,7 +155,7 @@ def partial_factor(
         rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
         rows[:, share == 0] = 0.0
         share -= np.einsum("ij,ij->j", rows, rows)
-        # A pivot of small share makes the errors of all that depends on it larger.
+        # A pivot of small share magnifies the errors of all entries that are computed from it.
         growth = noise[proposed[chosen]] / np.diagonal(lower) ** 2
         noise = np.maximum(noise, (rows**2 * growth[:, None]).max(axis=0))
         if (share < -np.maximum(1e-8, 100 * noise)).any():

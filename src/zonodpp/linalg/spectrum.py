@@ -35,7 +35,7 @@ _SEEN = 1e-6  # singular values, relative to the first, that products with X and
 
 
 class Spectrum(NamedTuple):
-    """``vectors[:, j]`` has eigenvalue ``exp(logs[j])``, largest first; those of zero are left out.
+    """``vectors[:, j]`` has eigenvalue ``exp(logs[j])``, largest first; zeros are left out.
 
     Eigenvalues may be infinite: along such directions a draw always has an item.
     """
@@ -123,7 +123,7 @@ def of_kernel(L: Floats, eps: float) -> Spectrum:
         graded = diagonal.max() > _GRADED * diagonal[diagonal > 0].min()
         factor, amplified = _graded_factor(L, eps) if graded else (pivoted_factor(L, eps), 8.0)
         cheaper = graded or factor.shape[1] <= _LOW_RANK * n
-        # What is missing may be a negative eigenvalue, which `eigh` shows, unless L is graded.
+        # If the factor is not close to L, L may have negative eigenvalues, which `eigh` finds.
         if cheaper and _is_close(L, factor, lengths, amplified * rounding):
             return of_features(factor, eps)
     values, vectors = scipy.linalg.eigh(L)

@@ -1,7 +1,7 @@
 """Checkpoints: a run as a file from which the same call goes on, bit for bit.
 
-The file holds each chain's generator and state, and all draws so far. It is written between slices,
-whole or not at all, and only from chains between two slices.
+The file holds each chain's generator and state, and all draws so far. It appears whole or not at
+all, and it holds each chain as it was between two slices.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from zonodpp.targets.target import Arrays, Header, Target
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the time, at most, goes into writing them
 GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # those that a file may name
-# Indices in their states, each with its largest value: NumPy takes a state as it is and reads its
-# memory there.
+# Indices in the states of generators, each with its largest value. NumPy does not check them: a
+# larger one would make it read memory outside the state.
 _INDICES = {"pos": 624, "buffer_pos": 4}
 
 
@@ -42,7 +42,7 @@ class Checkpoint:
     generators : list of Generator or None
         Those of the chains. None if no seed was given: then the file's own generators go on.
     **call
-        All else that a run must have in common with the file to go on with it, name by name.
+        Everything else that must be the same in the file for the run to go on from it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Checkpoint:
         identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
-        self._resting: dict[int, tuple[object, Arrays]] = {}
+        self._snapshots: dict[int, tuple[object, Arrays]] = {}
         self._due = 0.0
 
     def resume(self, run: Run) -> None:
@@ -112,10 +112,11 @@ class Checkpoint:
 
     def rest(self, index: int, chain: Chain) -> None:
         """Remember a chain as it is now; worker threads change it in place later."""
-        self._resting[index] = (_as_json(chain.rng.bit_generator.state), _numbers_of(index, chain))
+        generator = _as_json(chain.rng.bit_generator.state)
+        self._snapshots[index] = generator, _numbers_of(index, chain)
 
     def write(self, run: Run, *, now: bool = False) -> None:
-        """Write the file, if it is time or it must be now; the run goes on if that fails."""
+        """Write the file if it is due, or at once with ``now``; a failure is only a warning."""
         begun = time.perf_counter()
         if begun < self._due and not now:
             return
@@ -132,7 +133,8 @@ class Checkpoint:
         self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        generators, numbers = zip(*(self._resting[k] for k in sorted(self._resting)), strict=True)
+        snapshots = [self._snapshots[k] for k in sorted(self._snapshots)]
+        generators, numbers = zip(*snapshots, strict=True)
         longest = max(part[f"run{k}/steps"][0] for k, part in enumerate(numbers))
         arrays: Arrays = {"subsets": run.subsets[:, :longest]}
         arrays["tracked"] = run.tracked[:, :longest]
@@ -205,7 +207,7 @@ def _generator_in(state: Header) -> np.random.Generator:
     bits = getattr(np.random, name)()
     bits.state = state
     if _as_json(bits.state) != state:
-        raise ValueError(f"the state of generator {name} is none")
+        raise ValueError(f"a generator {name} cannot have the state in the file")
     for index, most in _INDICES.items():
         place = {**state, **state["state"]}.get(index, 0)
         if type(place) is not int or not 0 <= place <= most:
@@ -214,7 +216,7 @@ def _generator_in(state: Header) -> np.random.Generator:
 
 
 def _as_json(value: object) -> Any:
-    """Return a value as JSON gives it back."""
+    """Return a value as it is after being written to JSON and read again."""
     return json.loads(json.dumps(value, default=_json_value))
 
 

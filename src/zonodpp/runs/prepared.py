@@ -16,14 +16,14 @@ from zonodpp.samplers.methods import method_of
 from zonodpp.targets.target import Target
 
 AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
-GROWTH = 8  # times the draws of the block before: the first draw comes at once, the next ones soon
+GROWTH = 8  # factor by which blocks of draws grow: the first block is one draw, which comes soon
 
 
 def prepare(target: Target, method: str | Method = "auto", **options: object) -> PreparedSampler:
-    """Do the work that all draws from a target share, and return what then draws.
+    """Do the work that all draws from a target share, and return a sampler of single draws.
 
-    What is prepared is remembered for the target, so that a second call costs next to nothing, and
-    it is forgotten together with the target.
+    The result of this work is remembered for the target, so that a second call costs next to
+    nothing, and is forgotten together with the target.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class PreparedSampler:
         Parameters
         ----------
         rng : numpy Generator or seed, optional
-            A generator is used as it is; leave it to the stream while that is in use.
+            A generator is used as it is; do not use it elsewhere while the stream is in use.
         burn_in, thin : int
             Steps thrown away first, and steps from one subset to the next. Independent draws need
             neither, and ignore both.

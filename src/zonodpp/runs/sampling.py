@@ -76,8 +76,8 @@ def sample(
         Independent runs, each with its own generator spawned from ``rng``.
     rng : seed or numpy Generator, optional
         Same seed, same draws, whatever the number of workers. Without a seed, a call with one chain
-        goes on with what the call before has left: rows beyond memory are not read again as long
-        as there are proposals from the last pass.
+        goes on with the generator of the call before: rows beyond memory are then not read again
+        as long as proposals from the last pass are left.
     burn_in, thin : int
         Steps thrown away first, and steps from one kept draw to the next. Independent draws need
         neither, and ignore both.
@@ -100,8 +100,8 @@ def sample(
     workers : int, optional
         Number of threads, when no executor is given; one for each processor by default.
     checkpoint : path, optional
-        A file that is written now and then. The same call goes on from it, whatever stopped the
-        run, and ends with the same draws; with a larger ``draws`` it makes the run longer.
+        A file that is written about twice a minute and at the end. The same call goes on from it,
+        whatever stopped the run, and ends with the same draws; a larger ``draws`` extends the run.
     device : {"cpu", "cuda"}, optional
         "cuda" runs all chains at once on an NVIDIA GPU; docs/gpu.md says when that pays.
     **options
@@ -237,9 +237,10 @@ def _generators(
 ) -> tuple[list[Rng], list[Rng]]:
     """Return a generator for each chain, and the list that takes them when the call is over.
 
-    Calls without a seed go on with the generator that an earlier one has left for this target. A
-    call takes it out while it runs, so that no two calls share one; a forked process has none. The
-    ``others`` are an executor and a checkpoint: a call with one of them has generators of its own.
+    A call without a seed goes on with the generator that an earlier call has left for this target.
+    It takes the generator out of the list while it runs, so that no two calls share one; the list
+    of a forked process is empty. The ``others`` are an executor and a checkpoint: a call with one
+    of them has generators of its own.
     """
     if count > 1 or any(given is not None for given in (rng, *others)):
         return spawn(rng, count), []

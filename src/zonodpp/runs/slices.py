@@ -1,10 +1,10 @@
-"""A slice of work on one chain, between which Python has control.
+"""Slices of work on chains; between two slices Python has control.
 
 A chain is its generator and its state. One task advances one chain for a slice of time; chains take
-turns, so that all of them are about equally long at any moment. Draws do not depend on how their
-steps are cut into slices, nor on where the slices run. A slice may end in the middle of the
-``thin`` steps to a draw: the chain then carries the steps made so far. It may also end in the
-middle of an independent draw that takes long: the chain's state carries that one.
+turns, so that all of them have about equally many draws at any moment. Draws do not depend on how
+their steps are cut into slices, nor on where the slices run. A slice may end in the middle of the
+``thin`` steps to a draw: the chain then carries the steps made so far. A slice may also end in the
+middle of an independent draw that takes long: the chain's state then holds the unfinished draw.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from zonodpp.samplers import Sampler, State
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
 # Multiplications of the first call of a slice, if a step takes r^2 n: walks take about as many.
 _FIRST_WORK = 100_000
-GROWTH = 16  # times the steps of the call before, at most: the pace of a few steps may mislead
+GROWTH = 16  # most steps of a call, over those of the call before: few steps give a poor estimate
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 _ALWAYS_THERE = 2**20  # bytes that every machine has
-_FIRST_ROOM = 1024  # draws of a chain that there is room for at first, if their number is open
+_FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -38,11 +38,11 @@ class Chain:
 
     rng: Rng
     state: State
-    taken: int  # steps made towards the next draw; below zero: -taken are still to be thrown away
+    taken: int  # steps made towards the next draw; if negative, -taken steps of burn-in are left
     drawn: int = 0
     seconds: float = 0.0
     sums: Floats = field(default_factory=lambda: np.zeros(0))  # of what was tracked in these steps
-    steps: int = 0  # that one call of compiled code makes in good time; 0: not known yet
+    steps: int = 0  # that one call of compiled code makes in about BLOCK seconds; 0: not known yet
 
     def position(self, thin: int) -> int:
         """Count the steps made, from ``-burn_in`` on: draw k is finished at ``k * thin``."""
@@ -64,7 +64,7 @@ class Run:
     chains: list[Chain]
     draws: int | None  # of each chain; None: as many as the time allows
     thin: int
-    abreast: int = 1  # chains that each of these holds side by side: all of them on a GPU
+    abreast: int = 1  # chains that each `Chain` stands for: 1, or on a GPU all chains of the run
     on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
@@ -118,14 +118,14 @@ class Run:
         return self.apart(subsets).copy(), self.apart(tracked).copy()
 
     def apart(self, rows: NDArray[Scalar]) -> NDArray[Scalar]:
-        """Return rows of chains, (chains, draws, width), as those of the chains that each holds."""
+        """Split rows, (chains, draws, width), into those of the chains that each one stands for."""
         chains, draws, width = rows.shape
         split = rows.reshape(chains, draws, self.abreast, width // self.abreast)
         return split.swapaxes(1, 2).reshape(chains * self.abreast, draws, width // self.abreast)
 
 
 def empty_rows(sampler: Sampler, *shape: int) -> tuple[Subsets, Floats]:
-    """Return arrays for draws and for what is tracked; systems take memory when it is written."""
+    """Return arrays for draws and for what is tracked; memory is used once it is written."""
     item = np.int32 if sampler.tracker.n < 2**31 else np.int64
     subsets = np.empty((*shape, sampler.width), item)
     return subsets, np.zeros((*shape, sampler.tracker.size))
@@ -149,7 +149,7 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = _FIRST_ROOM if draws is None else draws
     size = chains * (_CHAIN_BYTES + room * row_bytes(sampler))
-    if size > _ALWAYS_THERE:  # what every machine has needs no words
+    if size > _ALWAYS_THERE:  # else no check is needed
         _need_memory(size, f"{chains:,} chains of {room:,} draws")
 
 

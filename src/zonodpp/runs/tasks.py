@@ -33,15 +33,16 @@ Outcome = Slice | Exception | None  # of a task: None if its process does not ha
 
 
 def _pack(sampler: Sampler) -> bytes | Sampler:
-    """Return a sampler as bytes, or as it is if that fails: the executor may have its own way.
+    """Return a sampler as bytes, or the sampler itself if it cannot be pickled here.
 
-    Dask's way of pickling also takes classes that its workers cannot import. A sampler in bytes
-    travels once to each process, one that is no bytes with each slice.
+    The executor may then pickle it in a way of its own. Cloudpickle, which Dask loads, also takes
+    classes that workers cannot import. Bytes travel with the first slice of each chain and to
+    processes that turn out not to have the sampler; a sampler itself travels with each slice.
     """
     dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
     try:
         return dumps(sampler)
-    except Exception:  # whatever objects of other people raise when they are pickled
+    except Exception:  # pickling objects of other packages may raise anything
         return sampler
 
 
@@ -63,8 +64,8 @@ def _advance_elsewhere(
     """`advance` for an executor that is not ours, perhaps in another process.
 
     The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
-    our own are returned: what the task raises then is a failure of the executor. ``attempt`` makes
-    the call differ from one that was lost: Dask gives equal calls one and the same result.
+    the sampler are returned, not raised: if the task raises one, the executor has failed.
+    ``attempt`` makes the call differ from one that was lost: Dask computes equal calls only once.
     """
     try:
         sampler = _unpack(*parcel)
@@ -151,7 +152,10 @@ class _Tasks:
         return index
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Let no slice begin; unless at once, the first slice of each chain is still made."""
+        """Submit no more slices, and cancel those that have not begun.
+
+        The first slice of a chain is cancelled only with ``at_once``.
+        """
         self.stopping = True
         for task, index in self.under_way.items():
             if at_once or self.run.chains[index].seconds:
@@ -167,7 +171,8 @@ def run_chains(
 ) -> None:
     """Advance all chains in turn until they are done or the time is up; store their draws.
 
-    ``after_slice`` is called after every few slices. Where one thread is enough, it is this one.
+    ``after_slice`` is called whenever slices have been stored. If one thread is enough, the calling
+    thread makes the slices.
 
     Raises
     ------
@@ -228,7 +233,7 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
         tasks.stop(at_once=True)
         futures.wait(tasks.under_way)
         for task in list(tasks.under_way):
-            # Ctrl-C reaches other processes too: what they were at is lost, the rest is not.
+            # Ctrl-C also reaches worker processes: their current slices are lost, others are not.
             with contextlib.suppress(Exception, KeyboardInterrupt):
                 tasks.collect(task)
         raise

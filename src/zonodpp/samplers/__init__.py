@@ -1,6 +1,6 @@
 """One file for each algorithm: a method object that holds the options, and what it prepares.
 
-`Method` and `Sampler` are what the drivers of chains ask of both.
+The protocols `Method` and `Sampler` say what `zonodpp.runs` needs of both.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ State = dict[str, NDArray[Any]]
 Sets = Sequence[Sequence[int]] | None  # tracked sets of item numbers
 Made = TypeVar("Made")
 
-_MOST_REMEMBERED = 8  # things prepared for one target: methods with their options
+_MOST_REMEMBERED = 8  # prepared objects kept for one target, by methods with their options
 _STARTS = 64  # states in which chains start: so many that few of a run's chains share one
-_START_SEED = (0x7A6F6E6F, 0x64707022)  # any numbers that are nobody else's seed
-SMALL_STATE = 2**18  # bytes up to which such a state is remembered
+_START_SEED = (0x7A6F6E6F, 0x64707022)  # arbitrary, and used for nothing else
+SMALL_STATE = 2**18  # bytes up to which the state of a start is remembered
 LINE = 64  # bytes in a line of the cache
 _remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary()
 
@@ -103,11 +103,10 @@ class Sampler(Protocol):
             What `start` returned.
         rng : numpy Generator
             The generator of the chain.
-        subsets : (draws, width) array of int32
+        subsets : (draws, width) array of int32, or int64 for 2**31 items or more
             Receives the draws, each ascending and filled up with -1.
         tracked : (draws, tracker.size) array
-            Row k receives, added to what is there, the presence of each tracked set at every step
-            to draw k.
+            To row k is added, for each tracked set, its presence summed over the steps to draw k.
         thin : int
             Steps from one draw to the next.
 
@@ -174,8 +173,8 @@ class Method(Protocol):
 def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
     """Return what ``make`` returned for this target and key before, or call it now.
 
-    What is made is forgotten together with the target, so it must not refer to the target. Of one
-    target the last few things are kept.
+    What is made is forgotten together with the target, so it must not refer to the target. For one
+    target only the few objects that were used last are kept.
     """
     known = _remembered.setdefault(target, {})
     found: Made | None = known.pop(key, None)
@@ -192,7 +191,7 @@ class PackedState(NamedTuple):
     """A state in one block of memory, in which each array begins with a line of the cache."""
 
     memory: NDArray[np.uint8]
-    parts: list[tuple[str, tuple[int, ...], np.dtype[np.generic], int]]  # the last one: its place
+    parts: list[tuple[str, tuple[int, ...], np.dtype[np.generic], int]]  # int: the first byte
 
 
 def packed(state: State) -> PackedState:
@@ -208,7 +207,7 @@ def packed(state: State) -> PackedState:
 
 
 def unpacked(state: PackedState) -> State:
-    """Copy a block; its arrays are a state.
+    """Return a state whose arrays are views of a new copy of the block.
 
     Updates of an inverse that begins with a line of the cache are faster by a third, and threads
     that write to lines of their own do not wait for one another.

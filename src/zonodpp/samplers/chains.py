@@ -44,7 +44,7 @@ class ChainOnBases:
 
     columns: UnitColumns
     tracker: SetTracker
-    starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # those made so far
+    starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # states by number
     independent: bool = field(default=False, kw_only=True)
 
     @property
@@ -67,9 +67,9 @@ class ChainOnBases:
 
 
 def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[], Floats]) -> None:
-    """Compute an inverse anew, in place; count this, and whether updates had led away from it.
+    """Compute an inverse anew, in place; count this, and a drift if the old one had large errors.
 
-    If the basis is singular, which they can have led to as well, the inverse stays as it is.
+    If errors have led to a singular basis, the inverse stays as it is, and a drift is counted too.
     """
     counts[REFACTORISATIONS] += 1
     age[0] = 0
@@ -99,7 +99,7 @@ def chain_on_bases(
 
 @dataclass(frozen=True)
 class Dilation:
-    """A chain on the bases of the larger matrix, of which the items are kept."""
+    """A chain on the bases of the larger matrix; only the items of the target are drawn."""
 
     inner: Sampler
     n: int

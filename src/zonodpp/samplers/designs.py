@@ -30,7 +30,7 @@ class DesignDraws:
         return self.base.counters
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
-        """Return the state of the projection DPP: other items leave nothing behind."""
+        """Return the state of the projection DPP: the other items need no state."""
         return self.base.start(rng, init)
 
     def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:

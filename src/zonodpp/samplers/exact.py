@@ -4,7 +4,7 @@
 
 ``rejection`` proposes items from their leverage scores and accepts with the share outside the span:
 about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
-``chain-rule`` computes all n conditional weights at each pick; it is slower and serves as oracle.
+``chain-rule`` computes all n conditional weights at each pick; it is slower and is used as a check.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.target import Target
 
 ALGORITHMS = ("rejection", "chain-rule")
-PATIENCE = 1000  # proposals in a row, for each item of a draw, that are never all rejected
+PATIENCE = 1000  # rejections in a row, for each item of a draw, that cannot be mere chance
 _LENGTHS_AT_ONCE = 1024  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-DRAWS, PROPOSALS = range(2)  # what is counted
+DRAWS, PROPOSALS = range(2)  # the entries of ``counts``
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
 def propose(rng: Rng, alias: Floats, lengths: Floats, pending: Integers, levels: Floats) -> None:
     """Draw a batch of items, and for each the level that its share outside the span must exceed.
 
-    Reads of the table come by themselves and decide no branch, so that their cache misses overlap.
+    A loop of its own reads the table, and no branch depends on it, so that cache misses overlap.
     """
     n = alias.shape[0]
     for b in range(BATCH):
@@ -208,8 +208,9 @@ def draw_by_rejection(
 ) -> bool:
     """Fill subsets with draws; False if too many proposals in a row are rejected.
 
-    A column's weight scales its leverage and its share outside the span alike. So it enters the
-    proposal table alone, and ``lengths`` are |W a_i|^2 without it.
+    The weight of a column multiplies both its leverage and its squared length outside the span, and
+    so cancels in the acceptance test. Only the proposal table has the weights; ``lengths`` are
+    |W a_i|^2 without them.
     """
     rng = generator_at(address)
     r, width = W.shape[0], scratch.shape[1]
@@ -232,7 +233,7 @@ def draw_by_rejection(
                 propose(rng, alias, lengths, pending, levels)
                 h = 0
                 is_fetched = sparse
-            if not is_fetched:  # plain loops, for assignment of slices would wait
+            if not is_fetched:  # plain loops: slice assignment would wait for each column
                 for b in range(h, BATCH):
                     item = pending[b]
                     for i in range(r):

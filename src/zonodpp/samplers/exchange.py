@@ -1,9 +1,9 @@
 """Walks on the graph of bases: one item s leaves, one item t enters.
 
 All rules leave P(B) proportional to |det A_B|^p prod q_B invariant, for any p > 0. Write each
-weighted column as a factor f_j times a direction d_j, and T = D_B^{-1}. Then |det| changes by
-|T_s . d_t| f_t / f_s when t takes the place of s: one dot product, and T follows by a rank-one
-change.
+weighted column as a factor f_j times a direction d_j, and T = D_B^{-1}. When t takes the place of
+s, |det| is multiplied by |T_s . d_t| f_t / f_s, which costs one dot product, and T gets a rank-one
+update.
 
 ``barker``
     Algorithm 1 of the paper: stay with probability 1/2, else propose s and t uniformly and accept
@@ -13,9 +13,9 @@ change.
 ``heat-bath``
     s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. This is the down-up walk
     of the law (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to
-    date; in large ones t is proposed in proportion to f_t^p and taken with the share
-    |cos(T_s, d_t)|^p, for p = 2 about r proposals whatever n is; a sparse A takes one sparse row
-    product.
+    date. In large ones t is proposed in proportion to f_t^p and accepted with probability
+    |cos(T_s, d_t)|^p: for p = 2 this takes about r proposals whatever n is. If A is sparse, one
+    sparse product gives row s of T D.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from zonodpp.targets.target import Target
 
 RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
-PROPOSALS = 10  # items for each expected proposal from which on proposals beat keeping T D
-POWERS = 2  # the same where powers take a call for each item
+# Proposals are used if there are more than this many items for each expected proposal; else T D is
+# kept up to date. POWERS is for powers p other than 1 and 2, which take a call for each item.
+PROPOSALS = 10
+POWERS = 2
 SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
-# Updates after which the tableau is computed anew: so many that this, which takes some 0.3 ms in
-# small problems and as long as r updates in large ones, takes no notable time.
+# Updates after which the tableau is computed anew. This takes some 0.3 ms in small problems and as
+# long as r updates in large ones, so that it is rare enough not to matter.
 OLDEST, OLDEST_PER_ITEM = 500_000, 50
 WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
 
@@ -189,18 +191,18 @@ class ExchangeWalk(ChainOnBases):
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:
-    """Tell whether to keep all of T D is faster than row products of a sparse A, or proposals."""
+    """Tell whether keeping T D up to date is faster than proposals, or sparse products."""
     r, n, p = target.r, target.n, target.power
     if sparse:
         return r * n <= SMALL_TABLEAU
-    # Were directions spread evenly, 1 / E|cos|^p proposals would be expected.
+    # If directions are spread evenly, 1 / E|cos|^p proposals are expected.
     logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
     expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))
     return n < (PROPOSALS if p in (1.0, 2.0) else POWERS) * expected
 
 
 def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
-    """Return the whitened columns as unit vectors (zero if they are), and their lengths."""
+    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero."""
     D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
     for span, chunk in column_chunks(target.coordinates.matrix, None):
         D[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)

@@ -68,7 +68,7 @@ class ExchangeChain(NamedTuple):
 
 @forceinline
 def raised(x: float, power: float) -> float:
-    """Return x**power, common powers without a call."""
+    """Return x**power; powers 1 and 2 take no call."""
     if power == 2.0:
         return x * x
     if power == 1.0:
@@ -116,7 +116,7 @@ def _raised_weights(
     for t in range(n):
         weights[t] = abs(entries[t] * lengths[t])
     if power != 1.0:
-        largest = 0.0  # becomes 1, so that powers do not overflow
+        largest = 0.0  # all weights are divided by it, so that powers do not overflow
         for t in range(n):
             largest = max(largest, weights[t])
         for t in range(n):  # a low power would make rounding errors large
@@ -126,7 +126,7 @@ def _raised_weights(
 
 @inline_source
 def entering_weights(chain: ExchangeChain, s: int) -> None:
-    """Set weights[t] in proportion to P(B - s + t) for all t, t = s too."""
+    """Set weights[t] in proportion to P(B - s + t) for all t, the item at place s included."""
     columns, power, scratch = chain.columns, chain.power, chain.scratch
     inside, tableau, row = chain.basis.inside, chain.basis.tableau, scratch.row
     if not chain.whole:
@@ -170,9 +170,10 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 
 @inline_source
 def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
-    """Draw t in proportion to P(B - s + t), t = s too, by n proposals at most; -1 if all fail.
+    """Draw t in proportion to P(B - s + t), by n proposals at most; return -1 if all fail.
 
-    Proposals that fail say nothing about t, so to give up on them after a while is exact.
+    The item at place s may be drawn too. Failed proposals are independent of the t that is drawn in
+    the end, so the law stays exact if t is then drawn in another way.
     """
     columns, alias, place, T = chain.columns, chain.alias, chain.basis.place, chain.basis.tableau
     size = row_length(T, s)
@@ -232,7 +233,8 @@ def change_tableau(
 def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     """Let item t take place s, unless it depends on the other items of the basis.
 
-    False: nothing was done, because a pivot so small asks for a tableau that is computed anew.
+    Returns False if nothing was done, because the pivot is so small that the tableau must be
+    computed anew first.
     """
     inside, outside, place, tableau, age = chain.basis
     scratch, counts, column = chain.scratch, chain.counts, chain.scratch.column
@@ -281,7 +283,7 @@ def walk(address: int, chain: ExchangeChain) -> bool:
                     t = propose_entering(rng, chain, s)
                 if t < 0:
                     entering_weights(chain, s)
-                    # What drawing s has left of a uniform number is uniform, whatever s is.
+                    # The fractional part of ``spot`` is uniform and independent of s.
                     t = pick(spot - s, weights, chain.scratch.sums)
                     if weights[t] == 0.0:  # rounding led past the last item that has weight
                         t = inside[s]

@@ -31,20 +31,21 @@ if TYPE_CHECKING:
     from zonodpp.targets.family import VolumeSampling
     from zonodpp.targets.target import Target
 
-WORDS = {  # that an option may be
+WORDS = {  # the values that each option may have
     "line": ("gibbs", "metropolis"),
     "directions": ("whitened", "isotropic"),
     "tiling": ("fresh", "fixed"),
     "base_measure": ("sqrt", "full"),
     "preset": ("paper",),
 }
-# A whole chord of dense columns crosses about n tiles, and by long steps it takes a few pivots for
-# each item of a basis, each as long as two or three tiles: they are ahead from about n = 5 r on.
-# Chords of a graph are shorter, and few items are not worth the time to compile long steps.
+# A walk along a whole chord of dense columns crosses about n tiles. Long steps take a few pivots
+# for each item of a basis, and a pivot takes as long as two or three tiles: long steps are faster
+# from about n = 5 r on. They are not used for graphs, whose chords are shorter, nor for few items,
+# for which the walk takes less time than the compilation of long steps.
 _LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
 _TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
-_ITEMS_SEEN = 1000  # of which `_default_window` looks whether they may enter a basis
+_ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may enter a basis
 _DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
 _PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
@@ -62,13 +63,15 @@ class HitAndRun:
         Draw from the exact conditional along the line, or propose a uniform point of the chord
         and accept it with the ratio of densities. Default: "gibbs".
     directions : {"whitened", "isotropic"}
-        Isotropic after whitening (covariance AA'), or as A is given. Default: "whitened".
+        Isotropic after whitening (covariance AA'), or isotropic in the coordinates of A as given.
+        Default: "whitened".
     tiling : {"fresh", "fixed"}
-        New costs c and a new point of the tile at each step, or one c and a carried point.
-        Default: "fresh".
+        Draw new costs c and a new point of the tile at each step, or keep c and carry the point
+        from step to step. Default: "fresh".
     window : float, optional
         Move inside a randomly placed window of this length (in units of the directions) only.
-        ``inf`` walks whole chords. Default: about four tiles for each item of a basis.
+        ``inf`` walks whole chords. Default: such that a step crosses about four tiles for each item
+        of a basis, 32 with ``reflect``; whole chords for "metropolis" with a "fixed" tiling.
     base_measure : {"sqrt", "full"}
         Scale column i of the zonotope by sqrt(q_i) or by q_i; see section 3.4 of the paper.
     c : (n,) array_like, optional
@@ -77,8 +80,9 @@ class HitAndRun:
     preset : {"paper"}, optional
         Algorithm 5 as published: "metropolis", "isotropic" and "fixed" become the defaults.
     reflect : bool, optional
-        Let the walk go on from the boundary as from a mirror, to the end of the window. Default:
-        where sets are tracked and nothing else is asked for, since averages gain from long walks.
+        Reflect the walk at the boundary and go on to the end of the window. Default: True if sets
+        are tracked, ``line`` is "gibbs", ``tiling`` is "fresh" and no ``window`` is given, since
+        averages gain from long walks; else False.
 
     See Also
     --------
@@ -111,7 +115,8 @@ class HitAndRun:
 
     def __post_init__(self) -> None:
         for option, words in WORDS.items():
-            if getattr(self, option) is not None or option == "base_measure":  # has a default
+            # None stands for the default, but base_measure has its default and must not be None.
+            if getattr(self, option) is not None or option == "base_measure":
                 one_of(getattr(self, option), option, words)
         if self.window is not None and self.window != np.inf:
             as_positive(self.window, "window")
@@ -141,11 +146,11 @@ class HitAndRun:
             plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
             reflect = plain and self.window is None and bool(track)
         method = replace(self, reflect=True) if reflect else self
-        key = None if self.c is not None else method  # arrays have no hash to find them by
+        key = None if self.c is not None else method  # arrays cannot be hashed
         return chain_on_bases(target, self.name, key, track, method._on_bases)
 
     def _on_bases(self, target: VolumeSampling) -> ZonotopeWalk:
-        """Choose what the options leave open."""
+        """Choose coordinates, directions and the window."""
         gibbs, fresh = self._chosen("line") == "gibbs", self._chosen("tiling") == "fresh"
         q = np.ones(target.n) if target.weights is None else target.weights
         s = np.sqrt(q) if self.base_measure == "sqrt" else q
@@ -219,8 +224,9 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     reflection the walk is longer: its tiles are cheap, and all of them count in the averages.
 
     A walk along d = F z, z on the sphere, leaves the tile of B at the rate sum_p |T_p d|, where T
-    is the inverse of A_B. Let m items be able to take the place of an item: n - r + 1 if all bases
-    have a volume, fewer in a graph. Let W whiten A. Two estimates of the mean rate are known:
+    is the inverse of A_B. Let m be the mean number of items that can take the place of an item of
+    B: n - r + 1 if all bases have a volume, fewer in a graph. Let W whiten A. Two estimates of the
+    mean rate are known:
 
     - Over bases of the projection DPP, sum_p |T_p F|^2 has the mean m |W F|^2 (Derezinski, Warmuth
       2018), and |T_p F z| is about sqrt(2 / (pi r)) |T_p F|: the rate is sqrt(2 m / pi) |W F|.
@@ -229,7 +235,7 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
       unit of z has the length |W F| / sqrt(r).
 
     The first is too small if columns differ much in length, the second if n is close to r or most
-    bases have no volume. So the larger one is taken. One basis and some of the items tell m.
+    bases have no volume. So the larger one is taken. m is estimated from one basis and some items.
     """
     columns, ellipsoid = frame.columns, frame.ellipsoid
     basis = random_basis(columns, np.random.default_rng(SEED))

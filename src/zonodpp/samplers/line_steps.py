@@ -24,7 +24,7 @@ from zonodpp.tiles.chord import Ellipsoid, chord_ends
 from zonodpp.tiles.long_step import NONE_FREE, settle
 from zonodpp.tiles.pivots import TileScratch, TileState
 
-ENDLESS = 10_000_000  # a walk over more tiles, which would take seconds, has gone astray
+ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from rounding errors
 # The entries of ``line.tally``: what has been seen on the line so far.
 (
     STAY,  # weight of the first tile
@@ -89,8 +89,8 @@ def _begin_line(
 ) -> None:
     """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
 
-    Given B the point is uniform in its tile, whatever the costs are. The law holds for any costs
-    that know nothing of the basis, so they may be cheap.
+    Given B the point is uniform in its tile, whatever the costs are. Any costs that are independent
+    of the basis keep the law, so the cheap ones of `draw_costs` are good enough.
     """
     basis, T, c, tally = home.basis, home.T, chain.c, line.tally
     if chain.rule.fresh:
@@ -110,7 +110,7 @@ def _begin_line(
 def walk_half(
     rng: Generator, chain: ZonotopeChain, tile: TileState, line: Line, scratch: TileScratch
 ) -> int:
-    """Visit every tile of a half of the line, up to the limit or the boundary; perhaps pick it.
+    """Visit every tile of a half of the line, up to the limit or the boundary; maybe pick one.
 
     The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
     probability its weight over that of all seen, which next happens when their weight exceeds
@@ -119,7 +119,7 @@ def walk_half(
     basis, T, u, v, reach, _, side, age = tile
     rule, tally, share = chain.rule, line.tally, line.share
     forward = 1.0 - 2.0 * chain.progress[lines.HALF]
-    # An infinite window may lie ahead as a whole: its other part is then NaN, which limits nothing.
+    # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density = tally[GONE], tally[DENSITY]
     level, visited = int(tally[LEVEL]), int(tally[VISITED])
@@ -222,11 +222,11 @@ def _end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line)
 def _reflect_line(
     metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats, speeds: Floats
 ) -> None:
-    """Turn back from the boundary, where coordinate p has met its bound: a mirror at the facet.
+    """Reflect the walk at the facet of the boundary where coordinate p has met its bound.
 
-    Its normal is row p of T. In the metric of the directions the mirror keeps lengths, so that it
-    keeps the law of directions, and with it that of the point. ``image`` and ``speeds`` are
-    scratch.
+    The normal of the facet is row p of T. The reflection keeps lengths in the metric of the
+    directions, and so it keeps the law of directions and the law of the point. ``image`` and
+    ``speeds`` are scratch.
     """
     multiply(metric, T[p], image)
     multiply(T, image, speeds)

@@ -28,7 +28,7 @@ HUGE, ROOT = 1e100, 1e50
 
 
 class Rule(NamedTuple):
-    """What a step does."""
+    """The options of a step, and the density of tiles."""
 
     factor: Floats  # (r, r) lower triangular: directions are factor z, z on the unit sphere
     metric: Floats  # (r, r) factor factor', in which directions are isotropic
@@ -175,9 +175,9 @@ def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: 
 
 @forceinline
 def scaled_density(gibbs: bool, density: float, level: float) -> float:
-    """Return density * HUGE**level, for level <= 0 if the rule is Gibbs; else at most 1."""
+    """Return density * HUGE**level: for Gibbs, where level <= 0, as it is; else at most 1."""
     if level < 0.0:
-        density = density / HUGE if level == -1.0 else 0.0  # what is smaller does not count
+        density = density / HUGE if level == -1.0 else 0.0  # from level -2 on it is negligible
     if gibbs or (level <= 0.0 and density < 1.0):
         return density
     return 1.0
@@ -185,7 +185,7 @@ def scaled_density(gibbs: bool, density: float, level: float) -> float:
 
 @inline_source
 def chance_to_move(rule: Rule, old: Integers, new: Integers, log_det: float) -> float:
-    """Return the chance to accept a basis, if log |det E_B| is larger by log_det than before."""
+    """Return the probability to accept a new basis; log |det E_B| has grown by ``log_det``."""
     log_ratio = rule.exponent * log_det
     for p in range(old.shape[0]):
         log_ratio += math.log(rule.mass[new[p]]) - math.log(rule.mass[old[p]])
@@ -220,8 +220,8 @@ def copy_tile(stack: Floats, source: int, to: int) -> None:
 def finish_step(chain: ZonotopeChain, basis: Integers, line: Line, total: float) -> None:
     """Add to what is tracked; after a draw's last step, write the basis.
 
-    ``inside`` is that of the tile in which the step began. The weight that tiles lack to ``total``
-    is that of staying in it.
+    ``inside`` is that of the tile in which the step began. If the weights of all tiles add up to
+    less than ``total``, the difference is the weight of staying in that tile.
     """
     progress, k = chain.progress, chain.progress[DRAW]
     chain.counts[STEPS] += 1

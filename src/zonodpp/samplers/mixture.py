@@ -2,9 +2,9 @@
 
 First the eigenvectors that take part are drawn: each by itself for a DPP, k of them for a k-DPP.
 Then the projection DPP of these eigenvectors is drawn as in `zonodpp.samplers.exact`, with one
-difference: leverage scores now change from draw to draw. They need not be known. One of the
-eigenvectors taken at random, then an item with probability v_ij^2, is an item drawn from them. So
-n enters through the number of eigenvectors, a search in log n steps, and cache misses alone.
+difference: leverage scores now change from draw to draw. They are never computed. To draw an item
+from them, pick eigenvector j uniformly among those that take part, then item i with probability
+v_ij^2. So n matters only for the number of eigenvectors, a search in log n steps, and cache misses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from zonodpp.targets.dpp import DPP
     from zonodpp.targets.kdpp import KDPP
 
-_NEVER = 1e-18  # the chance of larger draws than there is room for; such draws are made again
+_NEVER = 1e-18  # the chance of draws too large for a row; eigenvectors are then chosen again
 _NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
 
 
@@ -45,7 +45,7 @@ class Mixture:
     independent: bool = True
 
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
-        """Return the counts alone: draws leave nothing behind."""
+        """Return the counts alone: independent draws need no other state."""
         return {"counts": np.zeros(len(self.counters), np.int64)}
 
     def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
@@ -86,7 +86,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
 def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
     """Choose the eigenvectors of one draw, at most ``most``; return how many were chosen.
 
-    The column of ``taking`` is the number of eigenvectors that a k-DPP has yet to take.
+    The index of a column of ``taking`` is the number of eigenvectors that a k-DPP has yet to take.
     """
     while True:
         count = 0

@@ -26,13 +26,13 @@ from zonodpp.targets.streamed import StreamedDPP
 
 _POOL = 2**22  # bytes of proposals from one pass, if that is enough for one draw
 _SPREADS = 8.0  # standard deviations of a Poisson number that the pool has room for
-DRAWS, PROPOSALS, PASSES = range(3)  # what is counted
+DRAWS, PROPOSALS, PASSES = range(3)  # the entries of ``counts``
 
 
 class _Last(threading.local):
     """The generator that a thread used last, and the pool that its draws have left.
 
-    It is not pickled: elsewhere a sampler begins with a pass.
+    It is not pickled: an unpickled sampler begins with a pass over the rows.
     """
 
     rng: Rng | None = None
@@ -107,7 +107,7 @@ class StreamedDraws:
 
 
 def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
-    """Choose the pool: 4 MiB of proposals, or enough for one draw."""
+    """Choose the pool, if it is not given: 4 MiB of proposals, or more if one draw needs more."""
     r = target.r
     enough = max(_POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
     pool = pool or int(enough)

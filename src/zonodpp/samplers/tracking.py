@@ -103,7 +103,7 @@ class SetTracker:
         subsets : (draws, width) array of int
             Draws.
         tracked : (at least draws, size) array
-            What is added to.
+            The array to add to.
 
         Examples
         --------
@@ -123,7 +123,7 @@ class SetTracker:
 
 
 def with_sets(sampler: Any, track: Sets) -> Sampler:
-    """Return a sampler, which tracks nothing so far, with sets to track."""
+    """Return a copy of a sampler that tracks these sets; if there are none, the sampler itself."""
     if track is not None:
         sampler = replace(sampler, tracker=SetTracker.of(track, sampler.tracker.n))
     found: Sampler = sampler

@@ -1,6 +1,6 @@
-"""Wilson's and Aldous' and Broder's random walks on the blocks of a graph, compiled.
+"""The walks of Wilson and of Aldous and Broder on the blocks of a graph, compiled.
 
-A part of `zonodpp.samplers.trees`, which says what they do.
+A part of `zonodpp.samplers.trees`, which explains the algorithms.
 """
 
 from __future__ import annotations

@@ -5,15 +5,17 @@ the path with its loops erased (Wilson 1996). It takes the sum over nodes v of d
 on average, with d the weighted degree and R the effective resistance: a few steps a node on grids
 and random graphs.
 ``aldous-broder`` walks until all nodes are visited and keeps the edges of first entrance (Aldous
-1990, Broder 1989). It takes a cover time of steps, which a node with light edges alone makes long.
+1990, Broder 1989). The number of steps is the cover time, which is long if all edges of a node are
+light.
 
 A step takes constant time, by one alias table for each node. Each block (2-connected part) of the
 graph is drawn by itself, so that a bridge costs one step however light it is. Within a block, edges
 that are very much heavier than those around may still trap the walk: `Trees.prepare` finds this out
-on graphs small enough for the exact sampler. On larger ones a draw that takes long says what is to
-be expected. Compiled code returns after a bounded number of steps; a tree that is not finished by
-then stays in the chain's state, and the next call goes on with it. To begin that tree anew might
-never end, and ``aldous-broder`` would then draw trees too rarely that take long.
+on graphs small enough for the exact sampler. On larger graphs, a draw that takes long warns how
+long it is expected to take. Compiled code returns after a bounded number of steps; a tree that is
+not finished by then stays in the chain's state, and the next call goes on with it. If such trees
+were begun anew, the sampler might never finish one, and ``aldous-broder`` would draw trees that
+take long too rarely.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ from zonodpp.targets.spanning_trees import LARGE_GRAPH
 from zonodpp.targets.target import Target
 
 CALL_STEPS = 10**6  # steps of one call of compiled code: 10 ms, and 0.1 s outside the caches
-MANY_STEPS = 10**8  # a second or more for one tree: worth a word before it begins
-PACE = 1e8  # steps a second, about
+MANY_STEPS = 10**8  # steps of one tree, a second or more, beyond which a warning is given
+PACE = 1e8  # steps of a walk in a second, about
 # r^3 log r over this is the time of an exact draw, in seconds, where weights that lie far apart
 # make the columns dense: 258 s were measured at r = 4,000.
 _DENSE_PACE = 2e9
@@ -110,7 +112,8 @@ class Trees:
         Raises
         ------
         ValueError
-            When the target is no graph, or a walk would take far longer than the exact sampler.
+            When the target is not made from a graph, or a walk would take far longer than the exact
+            sampler.
 
         Warns
         -----
@@ -139,8 +142,9 @@ class TreeDraws:
     walk: TreeWalk
     weights: Floats  # of the edges of all blocks
     # Steps that a tree is expected to take, the sum of d_v R(v, root). An upper bound, by shortest
-    # paths in place of resistances, if that is below `steps_of_exact`; if not, exact but for blocks
-    # that hardly count. NaN beyond 6,000 nodes, where no other method draws independently.
+    # paths in place of resistances, if that is below `steps_of_exact`; if not, exact except for
+    # blocks that contribute little. NaN beyond 6,000 nodes, where no other method draws
+    # independently.
     steps: float
     tracker: SetTracker
     counters: tuple[str, ...] = ("draws", "steps")
@@ -151,8 +155,8 @@ class TreeDraws:
 
         ``tree[v]`` is the cell that joins node v to the tree, or negative: v is not reached yet,
         and ``~tree[v]`` is the cell by which the walk left it last. Roots have the number of cells.
-        ``under_way`` holds the node that is to be reached next (all nodes are, if there is no such
-        node), the node where the walk is, and its steps so far.
+        ``under_way`` holds the node that is to be reached next (the number of nodes, if all are
+        reached), the node where the walk is, and its steps so far.
         """
         nodes = self.walk.blocks.indptr.size - 1
         return {
@@ -216,7 +220,7 @@ def _cost_in_words(steps: float) -> str:
 
 
 def _walk_of(target: Target) -> TreeDraws:
-    """Return the walk on a graph, remembered: choosing a method needs it, and preparing."""
+    """Return the walk on a graph; it is remembered, for `suits` and `prepare` both need it."""
     return remember(target, Trees.name, lambda: _make_walk(target))
 
 
@@ -258,7 +262,7 @@ def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: flo
     """Return the expected steps of Wilson's walk, or a bound if that is at most ``enough``.
 
     A resistance is at most that of the shortest path. Where that makes too many steps, the
-    resistances themselves are computed, but for blocks that hardly count.
+    resistances themselves are computed, except for blocks that contribute little.
     """
     degree = np.add.reduceat(weights, blocks.indptr[:-1])
     graph = sp.csr_array((weights, blocks.neighbour, blocks.indptr))

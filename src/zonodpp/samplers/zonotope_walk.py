@@ -69,7 +69,7 @@ class ZonotopeWalk(ChainOnBases):
         state["tile"][:] = stack[lines.HOME]
 
     def _mend(self, chain: ZonotopeChain, status: int) -> None:
-        """Compute anew, or find again, what a kernel has returned for."""
+        """Compute T anew, or find a lost tile again, as the status of a kernel asks."""
         r, n, x, c = self.width, len(chain.c), chain.x, chain.c
         home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
         line = lines.line_at(chain.memory, r, n, chain.starts, chain.items)
@@ -92,11 +92,11 @@ class ZonotopeWalk(ChainOnBases):
                 put_tile(home, find_tile(self.columns, x, c, home))
 
     def check(self, state: State) -> None:
-        """Check the basis, and that bounds are bounds; the rest is measured against these."""
+        """Check the basis, the lengths of its columns, and the bounds of all other items."""
         lengths = self.columns.lengths
         tile = tile_at(state["tile"], self.width, lengths.size)
         basis = as_items(tile.basis, lengths.size, "the basis")
         if not (lengths[basis] > 0).all() or (tile.reach != lengths[basis]).any():
-            raise ValueError("the lengths of the basis' columns are others")
+            raise ValueError("the lengths of the columns of the basis are not those of the target")
         if not np.isin(tile.side, (-1.0, 0.0, 1.0)).all() or (tile.gap < 0).any():
-            raise ValueError("the bounds of the items outside the basis are none")
+            raise ValueError("sides must be -1, 0 or 1, and gaps must not be negative")

@@ -33,7 +33,7 @@ class Samples(Draws):
     ----------
     subsets : (chains, draws, r) array of int
         Item indices, each row ascending. Rows of smaller draws end in -1.
-    target : ProjectionDPP, VolumeSampling, DPP or KDPP
+    target : ProjectionDPP, VolumeSampling, DPP, KDPP or Design
         What was drawn from.
     method : str
         The method that drew.

@@ -36,7 +36,7 @@ _KINDS: dict[str, type[Target]] = {kind.__name__: kind for kind in _TARGETS}
 def write_arrays(
     path: str | os.PathLike[str], kind: str, header: Mapping[str, object], arrays: Arrays
 ) -> None:
-    """Write header and arrays to this path; write to that of `zonodpp._files.replacing`.
+    """Write header and arrays to this path, the temporary one of `zonodpp._files.replacing`.
 
     Examples
     --------

@@ -48,9 +48,9 @@ class View:
     accurate: bool = False  # whether products need more digits than float64 has
 
     def blocks(self, number: int, batch: Batch) -> Iterator[Block]:
-        """Yield a batch as float64, a block at a time, and one block if it has no rows.
+        """Yield a batch as float64, a block at a time; one empty block if it has no rows.
 
-        Entries that are not finite are refused.
+        An entry that is not finite is an error.
         """
         if batch.rows.ndim != 2:
             raise ValueError(f"batch {number} must be a table of rows, got {batch.rows.shape}")
@@ -88,9 +88,9 @@ class View:
 
 
 def _sum(values: Floats, number: int, start: int, problem: str) -> float:
-    """Return the sum of entries (m, d), or refuse a row that has one which is not finite.
+    """Return a weighted sum of entries (m, d); raise ``problem`` if one of them is not finite.
 
-    Each entry is multiplied by a number of its place, so that the order of rows counts.
+    The weight of an entry depends on its place, so that the order of rows changes the sum.
     """
     m, d = values.shape
     marks = _marks((max(m, d) - 1).bit_length())
@@ -110,10 +110,10 @@ def _marks(bits: int) -> Floats:
 
 
 class RowMoments(NamedTuple):
-    """Of rows: their weight in all, their mean, and their scatter about the mean."""
+    """The total weight of rows, their mean, and their scatter about the mean or the origin."""
 
-    # (batches, 2): rows, and the sum of all that was stored, weighted by place. By them a later
-    # pass sees that the source has changed.
+    # (batches, 2): the number of rows, and the sum of all stored numbers, weighted by place. A
+    # later pass compares both to find out whether the source has changed.
     check: Floats
     first: int  # the number of the first batch
     weight: float
@@ -127,9 +127,10 @@ class RowMoments(NamedTuple):
 
 
 def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMoments:
-    """Return the moments of one batch, by way of those about the mean of its first block.
+    """Return the moments of one batch.
 
-    Unless they are ``centred``, the scatter is about zero.
+    If ``centred``, they are computed about the mean of the first block, then moved to the mean of
+    the batch. If not, the mean is left at zero and the scatter is that about the origin.
     """
     blocks = view.blocks(number, batch)
     first = next(blocks)
@@ -152,7 +153,7 @@ def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMomen
 
 
 def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
-    """Add up (Chan, Golub, LeVeque 1983)."""
+    """Return the moments of the rows of both (Chan, Golub, LeVeque 1983)."""
     if a.mean.size != b.mean.size:
         raise ValueError(
             f"batch {a.first} has {a.mean.size} columns and batch {b.first} has {b.mean.size}; "
@@ -172,7 +173,7 @@ def triangle_of(view: View, number: int, batch: Batch) -> Floats:
 
 
 def merge_triangles(a: Floats, b: Floats) -> Floats:
-    """Factorise both together."""
+    """Return R of the rows of both."""
     return triangle([a, b])
 
 
@@ -204,7 +205,7 @@ def propose_rows(
     rng = np.random.default_rng([seed, number])
     count = int(rng.poisson(mean * leverage / len(W)))
     places = rng.random(count) * leverage
-    items = np.searchsorted(bounds, places, side="right")  # passes over leverages of zero
+    items = np.searchsorted(bounds, places, side="right")  # skips rows of leverage zero
     items = np.minimum(items, np.searchsorted(bounds, leverage))
     weights = None if batch.weights is None else np.asarray(batch.weights)[items]
     picked = view.blocks(number, Batch(batch.rows[items], weights))

@@ -57,7 +57,7 @@ class RowSource:
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
-        show = importlib.import_module("tqdm.auto").tqdm  # takes long to import, so it waits
+        show = importlib.import_module("tqdm.auto").tqdm  # imported here, as it takes long
         total, off = len(self.readers) or None, not is_watched()
         batches = show(self.batches(), title, total, unit=" batches", disable=off)
         return _merged((_on_one_thread(task, *batch) for batch in batches), merge)
@@ -84,7 +84,7 @@ class RowSource:
 
 def _merged(results: Iterable[Result], merge: Merge[Result]) -> Result | None:
     """Merge neighbours, pair by pair, as soon as both are there; None if there are no results."""
-    merged: list[tuple[int, Result]] = []  # results of 2**level batches each
+    merged: list[tuple[int, Result]] = []  # (level, merged result of 2**level batches)
     for result in results:
         level = 0
         while merged and merged[-1][0] == level:
@@ -96,7 +96,7 @@ def _merged(results: Iterable[Result], merge: Merge[Result]) -> Result | None:
 
 
 def _on_one_thread(task: Task[Result], number: int, batch: Batch) -> Result:
-    """Do a task on a worker; what overflows there is dealt with later."""
+    """Run a task with BLAS on one thread; overflow leaves infinities and is not reported."""
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         return task(number, batch)
 
@@ -152,7 +152,7 @@ def _dask_rows(tasks: Iterable[Any]) -> RowSource:
 def _map_rows(
     path: str, dtype: np.dtype[np.generic], offset: int, shape: tuple[int, int], weights: Weights
 ) -> Batch:
-    """Return rows of a file, mapped for as long as they are read: they take no memory after."""
+    """Return rows of a file as a memory map of their own, whose memory is freed after use."""
     return Batch(np.asarray(np.memmap(path, dtype, "r", offset, shape)), weights)
 
 

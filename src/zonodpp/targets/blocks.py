@@ -1,4 +1,4 @@
-"""Graphs cut at their articulation points: a spanning tree is one of each block."""
+"""Graphs cut at articulation points: a spanning tree consists of one spanning tree per block."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Blocks(NamedTuple):
 def blocks_of(graph: Graph) -> Blocks:
     """Cut a connected graph into its blocks (Hopcroft, Tarjan 1973), in linear time.
 
-    A spanning tree of the graph is one of each block, and its weight is their product.
+    A spanning tree of the graph consists of one spanning tree of each block, and its weight is the
+    product of theirs.
     """
     indptr, neighbour, edge = _link_nodes(graph.nodes, graph.tail, graph.head)
     met, block = _find_blocks(indptr, neighbour)

@@ -1,8 +1,8 @@
 """Conditioning on items that must be in the draw and items that must not.
 
-The law stays in the family, with the same items under the same numbers. An item that must be in
-becomes a column of its own direction, so every basis holds it, and all others lose what they have
-along it. An item that must not be in loses its weight.
+The law stays in the family, with the same items under the same numbers. The column of an item that
+must be in gets a direction of its own, so that every basis holds it, and the columns of all others
+lose their component along that direction. The weight of an item that must not be in becomes zero.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     result = np.zeros((r, n), order="F")
     for span, chunk in column_chunks(A, None):
         left = rest @ chunk
-        # A column within the span of those taken off leaves rounding errors alone.
+        # Of a column within the span of the included ones, only rounding errors are left.
         noise = tiny * np.linalg.norm(W @ chunk, axis=0)
         result[s:, span] = np.where(np.linalg.norm(left, axis=0) <= noise, 0.0, left)
     result[:, include] = np.eye(r, s)
@@ -57,7 +57,10 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
 
 
 def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
-    """Eliminate items from all but as many rows of A, chosen by pivoting; those rows go."""
+    """Eliminate s items from all rows of A but s, and replace those s by a unit row per item.
+
+    The s rows are chosen by pivoting.
+    """
     n, s = A.shape[1], include.size
     rows = unit_rows(A)
     block = unit_rows(to_dense(rows[:, include]).T).T
@@ -67,7 +70,7 @@ def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
     factors[np.abs(factors) <= tiny] = 0.0
     factors = sp.csr_array(factors)
     rest = rows[others] - factors @ rows[pivots]
-    # Without rounding errors, which a column within the span of those eliminated leaves alone.
+    # Drop rounding errors: of a column within the span of those eliminated, nothing else is left.
     rest = rest * (abs(rest) > tiny * (abs(rows[others]) + abs(factors) @ abs(rows[pivots])))
     rest = rest * ~np.isin(np.arange(n), include)
     own = sp.csr_array((np.ones(s), (np.arange(s), include)), shape=(s, n))
@@ -79,8 +82,8 @@ def condition_kernel(
 ) -> tuple[Floats, Floats]:
     """Condition a kernel t sure sure' + phi phi', for t to infinity; return it in the same form.
 
-    Included items use up directions, infinite ones first, and leave to all others what lies
-    outside.
+    The directions of the included items, infinite ones first, are taken out of the features of all
+    other items.
     """
     sure, phi = sure.copy(), phi.copy()
     if include.size:
@@ -112,8 +115,8 @@ def _drop_directions(phi: Floats, rows: Floats, include: Integers) -> Floats:
     """Return phi without its parts along ``rows``, as features in fewer columns.
 
     Rotations of neighbouring columns, from the last to the first, gather each row in the first
-    column, which is dropped. Columns that are graded, largest first, stay so, and each keeps its
-    digits: a projection would leave rounding of the largest in all of them.
+    column, which is dropped. Columns that are graded, largest first, stay graded, and each keeps
+    its digits: a projection would leave rounding errors of the largest column in all of them.
     """
     n = len(phi)
     columns = np.abs(phi).max(axis=0)

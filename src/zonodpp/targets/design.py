@@ -172,14 +172,14 @@ class Design(Target):
         )
 
     def on_bases(self, method: str) -> NoReturn:
-        """Refuse: there are exact draws, and chains walk on sets of d rows."""
+        """Raise an error: chains walk on sets of d rows, not of k; exact draws exist."""
         raise ValueError(
             f"method={method!r} does not draw from a Design; use method='exact' (or 'auto'), whose "
             "draws are independent"
         )
 
     def objective(self, k: int | None, ridge: float) -> Objective:
-        """Return the whitened rows: a change of coordinates moves no maximum."""
+        """Return the whitened rows: whitening does not change which set is largest."""
         with one_thread():
             return self.base.objective(None, ridge)._replace(of_features=True)
 

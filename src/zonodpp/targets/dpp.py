@@ -107,7 +107,7 @@ class DPP(SpectralTarget):
         return f"DPP(n={self.n}, rank {self.r}, expected size {self.expected_size:.3g})"
 
     def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
-        """Return k, unless more items than that are in every draw."""
+        """Return k; raise an error if every draw has more than k items."""
         if k is not None and k < self._sure:
             raise ValueError(f"{self._sure} items are in every draw of this target, got k = {k}")
         return k
@@ -199,7 +199,7 @@ class DPP(SpectralTarget):
 def _of_correlation(K: Floats, eps: float) -> Spectrum:
     """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
     values, vectors = scipy.linalg.eigh(K)
-    # Errors of eigenvalues, and of entries.
+    # Errors that come from `eigh`, and errors that come from the precision of the entries.
     noise = max(64 * len(K) * np.finfo(float).eps, 8 * np.sqrt(len(K)) * eps)
     worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
     if values[0] < -noise or values[-1] > 1 + noise:

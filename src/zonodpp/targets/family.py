@@ -91,7 +91,7 @@ class VolumeSampling(Target):
         self.__dict__.update(A=A, r=r, n=n, labels=labels, **facts)
         if power != 2:  # no exact draws
             self.__dict__["methods"] = ("exchange",)
-        check_finite(A if given == "A" else A.T, given)  # the place is that in what was given
+        check_finite(A if given == "A" else A.T, given)  # errors tell the place in what was given
         try:
             _ = self.coordinates
         except RankError as error:
@@ -103,7 +103,7 @@ class VolumeSampling(Target):
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """A and the weights as all methods read them: in coordinates and units that are sound."""
+        """A and the weights in the well-conditioned coordinates in which all methods read them."""
         return coordinates_of(self.A, self.weights, self.power)
 
     @cached_property
@@ -202,7 +202,7 @@ class VolumeSampling(Target):
         return np.asarray(np.clip(leverages, 0.0, 1.0))
 
     def objective(self, k: int | None, ridge: float) -> Objective:
-        """Return the whitened columns as rows: a change of A's coordinates moves no maximum."""
+        """Return the whitened columns as rows: whitening does not change which set is largest."""
         return Objective(self._features(np.arange(self.n)), self.log_normaliser, self.power)
 
     def stored(self) -> tuple[Header, Arrays]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GraphLike: TypeAlias = "nx.Graph | sp.sparray"
 
-ROUNDING = 1e-12  # by which a symmetric matrix may be off
+ROUNDING = 1e-12  # asymmetry, relative to the largest entry, that counts as rounding
 
 
 class Graph(NamedTuple):

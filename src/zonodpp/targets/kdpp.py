@@ -132,7 +132,7 @@ class KDPP(SpectralTarget):
         return np.asarray(np.arange(self.r + 1) == self.k, dtype=np.float64)
 
     def on_bases(self, method: str) -> Target:
-        """Refuse: chains that alternate between items and eigenvectors do not reach every set."""
+        """Raise an error: chains that alternate items and eigenvectors do not reach every set."""
         raise ValueError(
             f"method={method!r} does not draw from a KDPP: no chain reaches every set of k items "
             "whatever the kernel is. Use method='exact' (or 'auto'), whose draws are independent"

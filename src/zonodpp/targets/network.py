@@ -30,10 +30,10 @@ from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import physical_memory
 
-FEW = 64  # edges of a set that is not halved: half as many take half as long again on a large grid
+FEW = 64  # edges up to which a set is not halved; with 32, a large grid takes 1.5 times as long
 HUGE = 2.0**996  # weights beyond this are scaled down, so that sums of them do not overflow
 _SMALLER = 2.0**-24  # factor by which they are scaled
-PACE = 2.5e9  # cubes of nodes a second, of the three networks that are made of two halves
+PACE = 2.5e9  # (nodes joined)^3 a second, for all three networks that join the two halves of a set
 CALL = 1e-3  # seconds that a set of edges takes, however small it is
 LONG = 60.0  # seconds from which on work is announced by a warning
 _TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
@@ -72,8 +72,9 @@ class Network:
     def inclusion(self, sets: Integers) -> Floats:
         """Probability that all edges of a set are in the tree, for (count, k) edges.
 
-        The network is reduced to the nodes that some sets touch. There it is the total weight of
-        all trees, with the set contracted, over the total without.
+        The network is reduced to the nodes that some sets touch. The probability is the product of
+        the weights in the set, times the total weight of all trees with the set contracted, over
+        the total weight of all trees.
         """
         result = np.zeros(len(sets))
         step = max(1, _TERMINALS // (2 * sets.shape[1]))
@@ -120,7 +121,7 @@ class Network:
         proper = np.flatnonzero(np.not_equal(*self.pairs))  # loops are left out
         degree = np.bincount(self.pairs[:, proper].ravel(), minlength=self.nodes)
         if top is not None:
-            degree[top] += 1  # as if more edges were there: then they stay in all boundaries
+            degree[top] += 1  # as if each had one more edge: so they stay in all boundaries
         whole = halve_edges(self.pairs, proper, degree)
         self._announce(whole.all_sets())
 
@@ -142,7 +143,7 @@ class Network:
         return nodes, M, ends
 
     def _announce(self, sets: list[_EdgeSet]) -> None:
-        """Say before it starts that an elimination takes long, or more memory than there is."""
+        """Warn before an elimination that takes long; MemoryError if it needs too much memory."""
         sizes = np.array([part.boundary.size for part in sets], dtype=np.float64)
         joined = [sum(half.boundary.size for half in part.halves) for part in sets]
         size, seconds = 8 * (sizes**2).sum(), np.power(joined, 3).sum() / PACE + CALL * sizes.size
@@ -211,7 +212,7 @@ def halve_edges(ends: Integers, edges: Integers, degree: Integers) -> _EdgeSet:
     boundary = nodes[np.bincount(places.ravel()) < degree[nodes]]
     halves: tuple[_EdgeSet, ...] = ()
     if edges.size > FEW:
-        local = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes no others for searches
+        local = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes only int32 for searches
         parts = np.array_split(edges[_search_order(local, nodes.size)], 2)
         halves = tuple(halve_edges(ends, part, degree) for part in parts)
     return _EdgeSet(edges, boundary, halves)
@@ -241,7 +242,8 @@ def eliminate(M: Floats, kept: int) -> float:
 
     Entries of M below the diagonal are used, and those of the nodes kept are copied above it. A
     node without conductances is left alone. Of the two quotients c_vi / d_v and c_vj / d_v the
-    larger one is taken, which underflows only where it does not matter.
+    larger one is computed, and multiplied by the other conductance: it underflows only where the
+    product does not matter.
     """
     share = np.zeros(M.shape[0])
     log_sum = 0.0

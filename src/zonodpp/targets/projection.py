@@ -98,7 +98,7 @@ class ProjectionDPP(VolumeSampling):
             files and functions that return an iterator of batches are read in passes, batch by
             batch, and never held in memory; see docs/streams.md.
         weights : (n,) array_like, optional
-            Item weights q, for instance relevance; of a table also the name of a column.
+            Item weights q, for instance relevance; for a table, also the name of its column.
         rank : int, optional
             Use the coordinates along the leading ``rank`` principal directions (PCA, centred).
         jitter : float, optional

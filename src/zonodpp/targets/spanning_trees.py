@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from zonodpp.targets.network import Network
 
-DENSE_GRAPH = 1000  # nodes up to which dense matrices are quick; they compile nothing
+DENSE_GRAPH = 1000  # nodes up to which dense matrices are fast, and need no compiled code
 LARGE_GRAPH = 6000  # nodes beyond which no r x r matrix is made (288 MB)
 _FAR_APART = 1e6  # ratio of weights from which on subtraction costs digits that matter
 
@@ -67,7 +67,7 @@ class SpanningTrees(ProjectionDPP):
         self._set(*read_graph(G, weight, names))
 
     def _set(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:  # type: ignore[override]
-        """Trust a connected graph to have full rank: its factor waits until it is asked for."""
+        """Set the parts without a check of the rank: that of a connected graph is always full."""
         n = graph.tail.size
         facts = {"A": graph.incidence(), "weights": as_weights(weights, n), "labels": labels}
         self.__dict__.update(graph=graph, n=n, r=graph.nodes - 1, **facts)
@@ -89,7 +89,7 @@ class SpanningTrees(ProjectionDPP):
 
     @cached_property
     def _network(self) -> Network | None:
-        """What gives the probabilities of edges where dense matrices should not."""
+        """The network that gives probabilities of edges; None where dense matrices serve well."""
         weights = np.ones(self.n) if self.weights is None else self.weights
         if self.graph.nodes <= DENSE_GRAPH and weights.min() >= weights.max() / _FAR_APART:
             return None
@@ -139,12 +139,12 @@ class SpanningTrees(ProjectionDPP):
         """Return the edges of the tree of greatest weight, ascending."""
         graph = self.graph
         weights = np.ones(self.n) if self.weights is None else self.weights
-        # Ranks instead of weights: all different, never zero, and they say which edge it is.
+        # Ranks replace weights: they are distinct and positive, and each one tells its edge.
         order = np.argsort(-weights, kind="stable")
         order = order[(graph.tail != graph.head)[order]]  # no loops
         ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
         _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
-        places = ends[first].T.astype(np.int32)  # SciPy 1.13 takes no others for trees
+        places = ends[first].T.astype(np.int32)  # SciPy 1.13 takes only int32 for trees
         links = sp.csr_array((first + 1.0, places), shape=(graph.nodes, graph.nodes))
         ranks = minimum_spanning_tree(links).data.astype(np.int64)
         return np.asarray(np.sort(order[ranks - 1]))
@@ -152,8 +152,9 @@ class SpanningTrees(ProjectionDPP):
     def _given(self, include: Integers, exclude: Integers) -> Self:
         """Contract the edges that must be in the tree, delete those that must not be.
 
-        The spanning trees of the new graph are those that meet the condition, edge by edge: edges
-        that were contracted are hung up again as pendant edges, and deleted ones become loops.
+        Contracted edges become pendant edges, which are in every spanning tree, and deleted edges
+        become loops, which are in none. So the spanning trees of the new graph are those of the old
+        one that meet the condition, with the same edges.
         """
         graph = self.graph
         parts, part = connected_components(graph.links(include), directed=False)

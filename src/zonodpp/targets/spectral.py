@@ -15,8 +15,9 @@ from zonodpp.linalg.spectrum import Spectrum, of_features, of_kernel
 from zonodpp.targets.conditioning import NOISE, condition_kernel, never_together
 from zonodpp.targets.target import Arrays, Header, Objective, Target
 
-OTHERWISE = "for features of items as rows use from_features(Phi)"  # not a kernel
-_LONGER = 1e7  # how much longer than all others the features are that every draw needs
+# Advice for a matrix that is not square, and so not a kernel.
+OTHERWISE = "for features of items as rows use from_features(Phi)"
+_LONGER = 1e7  # length of the features that every draw needs, over that of all other features
 _ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
 
 
@@ -70,7 +71,7 @@ class SpectralTarget(Target):
 
     @cached_property
     def taking(self) -> Floats:
-        """Chances to take eigenvectors in turn: a column for each number still to take, or one."""
+        """Chances to take eigenvectors in turn, (r, 1); `KDPP.taking` has more columns."""
         return frozen(self.chances[:, None])
 
     @cached_property
@@ -123,9 +124,11 @@ class SpectralTarget(Target):
         return result
 
     def _log_dets(self, sets: Integers) -> Floats:
-        """Log det L_B of sets of one size, (sets,); infinite eigenvalues leave their coefficient.
+        """Log det L_B of sets of one size, (sets,).
 
-        Along those the set's rows are split off first; the rest is a QR of phi's rows.
+        With infinite eigenvalues t, it is the log of the coefficient of the highest power of t. The
+        QR factorisation of the set's rows of their eigenvectors gives one triangle. The rows of
+        phi, without their part in the span of these columns, give the other one.
         """
         if not self._sure <= sets.shape[1] <= self.r:
             return np.full(len(sets), -np.inf)
@@ -148,10 +151,10 @@ class SpectralTarget(Target):
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return features of the kernel; eigenvectors of infinite eigenvalue are very long ones."""
         sure, finite = self._sure, self.log_eigenvalues[self._sure :]
-        if k == self.r and not ridge:  # determinants of all features differ by one factor alone
+        if k == self.r and not ridge:  # det L_B is det(vectors_B)^2 times a constant
             return Objective(self.vectors, float(finite.sum()))
         size = max(float(np.linalg.norm(self.phi, axis=1).max(initial=0.0)), np.sqrt(ridge))
-        # A free size goes on as long as items raise the determinant, as infinite ones must.
+        # If k is free, items are added while they raise the determinant; long features must do so.
         length = _LONGER * (max(size, 1.0) if k is None else size or 1.0)
         features = np.column_stack([length * self.vectors[:, :sure], self.phi])
         return Objective(features, -2 * sure * float(np.log(length)))
@@ -180,7 +183,8 @@ def _log_diagonal(R: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=1))
 
 
-# `scipy.special` and `scipy.optimize` would take a quarter of the time of a first draw to import.
+# Written out: the imports of `scipy.special` and `scipy.optimize` would take a quarter of the time
+# of a first draw.
 def expit(logs: Floats) -> Floats:
     """Return x / (1 + x) for each x = exp(log)."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -logs)))

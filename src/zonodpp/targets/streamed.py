@@ -29,16 +29,21 @@ class StreamedDPP(ProjectionDPP):
     where the Gram matrix would lose digits. Every further pass proposes rows for the exact sampler:
     see `propose`.
 
+    Parameters
+    ----------
+    source : RowSource
+        Where the rows come from.
+    view : View, optional
+        How the law sees the rows: as they are (the default), or along a few directions.
+    ids : RowSource, optional
+        Where the labels of the rows come from.
+
     Attributes
     ----------
     n, r : int
         Number of rows, and of items in a draw.
     source : RowSource
         Where the rows come from.
-    view : View
-        How rows are brought to few columns.
-    ids : RowSource or None
-        Where their labels come from.
 
     See Also
     --------
@@ -179,7 +184,7 @@ class StreamedDPP(ProjectionDPP):
 
     @property
     def A(self) -> NoReturn:  # noqa: N802
-        """Refuse: the matrix is not held in memory. All that needs it ends here."""
+        """Raise an error: the matrix is not in memory, so all that needs it is impossible."""
         raise ValueError(
             "this needs the whole matrix in memory, and the target reads its rows in passes; for "
             "exact draws use method='exact', for all else load the rows, as in "
@@ -220,8 +225,8 @@ def directions_of_moments(
 ) -> tuple[Floats, Floats]:
     """Return the leading principal directions (d, rank), and the spread along each, or fewer.
 
-    They are eigenvectors of the scatter matrix. Where this would lose too many digits, another pass
-    factorises the centred rows.
+    The directions are eigenvectors of the scatter matrix. Where this would lose too many digits,
+    another pass factorises the centred rows.
     """
     rank = min(rank, moments.mean.size)
     values, vectors = np.linalg.eigh(moments.scatter)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zonodpp._types import Floats, Integers, ItemsLike
     from zonodpp.targets.graphs import Graph
 
-_FEW_SETS = 64  # single items beyond which the marginals of all items take less time than theirs
+_FEW_SETS = 64  # single items beyond which computing the marginals of all items is faster
 _MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
@@ -63,7 +63,7 @@ class Target(LabelledItems):
     # How exact draws are made: from a "projection", from a "mixture" of projections that
     # eigenvectors span, of a "design", or by "passes" over rows.
     exact_draws: str = "projection"
-    _size: str = "r"  # what the size of draws is called, if all have the same
+    _size: str = "r"  # the name of the size of draws, if all draws have one size
     methods: tuple[str, ...] = ("exact",)  # for "auto", which takes the first that suits the target
 
     @cached_property
@@ -92,7 +92,7 @@ class Target(LabelledItems):
         return self.has_inclusion
 
     def on_bases(self, method: str) -> Target:
-        """Return the law on bases on which chains for this target walk; ``method`` asks for it."""
+        """Return the law on bases on which chains for this target walk; errors name ``method``."""
         return self
 
     @classmethod
@@ -169,7 +169,8 @@ class Target(LabelledItems):
         """
         self._need_power_two("inclusion(S)")
         sets = self.items(S)
-        if not 0 < sets.shape[-1] <= self.sizes[-1]:  # no items are in every draw, too many in none
+        # Every draw contains the empty set, and no draw a set larger than the largest draw.
+        if not 0 < sets.shape[-1] <= self.sizes[-1]:
             return np.full(sets.shape[:-1], float(sets.shape[-1] == 0))[()]
         if sets.shape[-1] == 1 and sets.size > _FEW_SETS and self.exact_draws != "passes":
             return self.marginals()[sets[..., 0]]
@@ -235,7 +236,7 @@ class Target(LabelledItems):
         raise NotImplementedError
 
     def size_to_maximise(self, k: int | None, ridge: float) -> int | None:
-        """Check the arguments of `find_map`; return the number of items, None if any will do."""
+        """Check the arguments of `find_map`; return the number of items, None if it is free."""
         if ridge and self.exact_draws != "mixture":
             raise ValueError("a ridge is for DPP and KDPP; leave it out")
         [size] = self.sizes  # a target whose draws differ in size has its own version of this

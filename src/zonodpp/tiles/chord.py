@@ -1,8 +1,8 @@
 """The two ends of a chord, equation (11): how far a line goes inside the zonotope.
 
-The direction takes a place in the basis and the dual simplex does the rest. What halves its pivots
-is the start: seen as an ellipsoid the zonotope tells about where, and through which facet, a line
-leaves it, and the items nearest to that facet make the first basis.
+The direction takes a place in the basis, and the dual simplex method finds the ends. A good first
+basis halves the number of pivots: an ellipsoid close to the zonotope shows about where, and through
+which facet, the line leaves it, and the items nearest to that facet form the first basis.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
 
 
 class Ellipsoid(NamedTuple):
-    """The zonotope seen as an ellipsoid, to guess where a line leaves it."""
+    """An ellipsoid close to the zonotope, to guess where a line leaves the zonotope."""
 
     centre: Floats  # (r,)
     whitener: Floats  # (r, r) the ellipsoid is |whitener x - centre| <= radius
@@ -38,7 +38,7 @@ class Ellipsoid(NamedTuple):
 
 
 def ellipsoid_of(columns: UnitColumns, W: Floats) -> Ellipsoid:
-    """Fit radius to the mean width over directions; W whitens the columns l_j e_j."""
+    """Choose the radius by the mean width of the zonotope; W whitens the columns l_j e_j."""
     white = (W @ matrix_of(columns)) * columns.lengths
     radius = np.linalg.norm(white, axis=0).sum() / np.sqrt(2 * np.pi * len(W))
     return Ellipsoid(frozen(white.sum(axis=1) / 2), frozen(W), float(radius))
@@ -79,10 +79,11 @@ def _guess_normal(
     sign: float,
     scratch: TileScratch,
 ) -> None:
-    """Set weights to the normal, about, of the facet where x + alpha sign d leaves the zonotope.
+    """Set ``weights`` close to the normal of the facet where x + alpha sign d leaves the zonotope.
 
-    The ellipsoid's normal there, then one correction: the point of the zonotope that lies furthest
-    along this normal should be on the line, and by how much it is off it tells where to turn.
+    The first guess is the normal of the ellipsoid there. It is corrected once: the point of the
+    zonotope that lies furthest along the right normal is on the line, so the distance of this point
+    from the line shows how to turn the guess.
     """
     centre, W, radius = ellipsoid
     space = scratch.space
@@ -159,7 +160,7 @@ def _locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScrat
 
 @inline_source
 def _enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
-    """Put -d into the basis, in the place where it is safest; return that place.
+    """Put -d into the basis, in the place where its pivot is largest; return that place.
 
     Its coordinate is then alpha in x + alpha d = E y.
     """

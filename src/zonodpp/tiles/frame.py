@@ -1,8 +1,9 @@
 """Coordinates in which to compute: rows of A of about size one, whitened if nearly dependent.
 
-Z(MA) = M Z(A), and tiles, chords and laws go along. So a row in odd units, or rows that are nearly
-dependent, need not spoil the arithmetic. M = W D, where D is diagonal with powers of two, which
-change no digit, and W is the identity or the whitening of D A.
+For an invertible matrix M, Z(MA) = M Z(A): M maps tiles to tiles and chords to chords, and keeps
+the laws. So rows of very different size and rows that are nearly dependent do no harm. M = W D,
+where D is diagonal with powers of two, which change no digit, and W is the identity or the
+whitening of D A.
 
 The linear objective c is brought to unit columns, too, and its ties are broken. The costs c give
 one tile to each basis, and the tiles fill the zonotope without holes or overlaps, if and only if no
@@ -37,12 +38,12 @@ from zonodpp.tiles.chord import Ellipsoid, ellipsoid_of
 # Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
 # so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
-_SHORTEST = 1e-200  # costs are divided by lengths; by smaller ones they would overflow
-SEED = (0x7A6F6E6F, 0x64707021)  # any number: the same costs have the same tiling each time
+_SHORTEST = 1e-200  # the least length that costs are divided by, so that they do not overflow
+SEED = (0x7A6F6E6F, 0x64707021)  # arbitrary but fixed: equal costs have the same tiling each time
 
 
 class Frame(NamedTuple):
-    """The zonotope of the columns s_j a_j, computed with as Z(M A S)."""
+    """The zonotope of the columns s_j a_j in the coordinates M: Z(M A S)."""
 
     columns: UnitColumns
     heights: Integers  # (r,) D = diag(2**-heights)

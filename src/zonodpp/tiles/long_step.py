@@ -20,7 +20,7 @@ from zonodpp.basis.inverse import row_length
 from zonodpp.tiles.pivots import TileScratch, TileState, first_minimum, ratio_test, swap_items
 
 OUTSIDE, LOST = -1, -2
-NONE_FREE = np.int64(-1)  # a NumPy integer: literals would be compiled for separately
+NONE_FREE = np.int64(-1)  # a NumPy integer: for a literal, numba would compile once more
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 _ONE_BY_ONE = 12
@@ -81,7 +81,8 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
     low = 0
     while low < _ONE_BY_ONE:
         j = first_minimum(scratch.bits)
-        if ratio[j] == np.inf:  # the slope was used up exactly, and rounding hid it; or never
+        # No ratio is left: the slope is zero up to rounding, or the objective has no bound.
+        if ratio[j] == np.inf:
             return low - 1 if slope <= noise else -1
         order[low] = j
         slope -= row[j] * lengths[j]
@@ -95,9 +96,9 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
 
 @forceinline
 def _leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
-    """Choose where to leave: the violation that is largest for its row of T (dual steepest edge).
+    """Choose the place that leaves, by dual steepest edge; -1 if all coordinates are in bounds.
 
-    Returns -1 if no coordinate is beyond its bounds.
+    Its violation of a bound, divided by the length of its row of T, is the largest.
     """
     place = -1
     worst = 0.0
@@ -136,15 +137,15 @@ def settle(
     Returns
     -------
     pivots, log_det : int, float
-        The number of pivots, or OUTSIDE if the program has no solution, or LOST if there seems to
-        be no end; and the change of log |det E_B|.
+        The number of pivots, or OUTSIDE if the program has no solution, or LOST if the limit on
+        pivots was reached; and the change of log |det E_B|.
     """
     T, u, reach = tile.T, tile.u, tile.reach
     lengths, blur, tolerance = columns.lengths, columns.blur, columns.tolerance
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
     r, n = u.shape[0], row.shape[0]
     log_det = 0.0
-    # Runs take about r pivots; far more mean that rounding errors lead in a circle.
+    # Runs take about r pivots; far more mean that rounding errors make them cycle.
     for count in range(50 * (r + 10) + 2 * n):
         p: int = _leaving_place(T, u, reach, free, tolerance)
         if p < 0:
@@ -163,7 +164,7 @@ def settle(
             u[p] = bound  # on the boundary, up to rounding
             continue
         entering = scratch.order[passed]
-        if ratio[entering] == np.inf:  # the item had been passed, and only rounding made it so
+        if ratio[entering] == np.inf:  # overwritten, see `long_ratio_test`
             ratio[entering] = tile.gap[entering] / row[entering]
         _flip_passed(columns, tile, passed, scratch)
         beyond = u[p] - bound

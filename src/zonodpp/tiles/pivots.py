@@ -17,8 +17,8 @@ from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
-OLDEST = 20_000  # pivots after which T is computed anew: so many that this takes no notable time
-LARGE = 1e5  # after a pivot below 1 / LARGE, which magnifies errors so much, T is computed anew
+OLDEST = 20_000  # pivots after which T is computed anew: so rarely that its time does not matter
+LARGE = 1e5  # T is computed anew after a pivot below 1 / LARGE, which magnifies errors by LARGE
 
 
 class TileState(NamedTuple):
@@ -47,9 +47,9 @@ class TileScratch(NamedTuple):
 
 
 def tile_at(row: Floats, r: int, n: int) -> TileState:
-    """Return the tile that one array holds, so that one loop copies a tile: views of its parts.
+    """Return the tile that is stored in one array: its fields are views of parts of the array.
 
-    The bounds come first: 2 n entries. Integers are views of the same memory.
+    So one loop copies a tile. The first 2 n entries are gap and side. Integer fields are views too.
     """
     after = 2 * n + r * r
     return TileState(
@@ -84,12 +84,12 @@ def put_tile(tile: TileState, other: TileState) -> None:
 
 
 def copy_of(tile: TileState) -> TileState:
-    """Return a tile of its own."""
+    """Return a copy of a tile, with arrays of its own."""
     return TileState._make(array.copy() for array in tile)
 
 
 def scratch_size(r: int, n: int) -> int:
-    """Return how many numbers scratch takes."""
+    """Return how many numbers `TileScratch` takes."""
     return 3 * n + 6 * r + 1
 
 
@@ -117,7 +117,7 @@ scratch_in_kernel = forceinline(_scratch_at)
 
 @forceinline
 def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
-    """How far the point can go along the line, and which coordinate then meets its bound."""
+    """Return how far the point can go along the line, and which coordinate meets its bound."""
     nearest = np.inf
     leaving = -1
     for p in range(u.shape[0]):
@@ -135,8 +135,8 @@ def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
 def pivot(T: Floats, v: Floats, p: int, column: Floats, row: Floats) -> int:
     """Put the item with ``column`` = T e_item into place p: T and the speeds, O(r^2).
 
-    ``row`` is scratch. Returns by how much T has aged: a small pivot asks for a T that is computed
-    anew.
+    ``row`` is scratch. Returns what to add to the age of T: OLDEST after a small pivot, so that T
+    is computed anew.
     """
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
@@ -153,7 +153,7 @@ def find_ratios(
 ) -> None:
     """Set ratio_j to the dual step at which reduced cost j is zero: infinite if it does not fall.
 
-    ``row`` becomes that by which |reduced costs| fall for each unit of the dual step.
+    ``row`` becomes the amount by which each |reduced cost| falls for a unit of the dual step.
     """
     for j in range(row.shape[0]):
         drop = upward * side[j] * row[j]
@@ -176,9 +176,9 @@ def ratio_test(
 
 @forceinline
 def first_minimum(bits: Integers) -> int:
-    """Index of the smallest of non-negative floats, seen as integers.
+    """Return the index of the smallest of non-negative floats, whose bits are read as integers.
 
-    They compare alike, and integer minima vectorise with no assumption about NaN.
+    The integers are in the same order, and their minimum vectorises without an assumption on NaN.
     """
     smallest = bits[0]
     for j in range(1, bits.shape[0]):
@@ -200,10 +200,10 @@ def lower_gaps(gap: Floats, row: Floats, theta: float) -> None:
 def swap_items(
     columns: UnitColumns, tile: TileState, p: int, item: int, upward: float, scratch: TileScratch
 ) -> float:
-    """Make the dual step ratio[item], at which the item takes place p; return the change of |det|.
+    """Make the dual step ratio[item], at which the item takes place p; return the factor of |det|.
 
-    The new coordinate is that of the bound where the item rested, the others stay. ``column`` of
-    the scratch becomes T e_item.
+    The new coordinate is that of the bound where the item rested; the other coordinates stay.
+    ``column`` of the scratch becomes T e_item.
     """
     basis, T, u, v, reach, gap, side, age = tile
     theta, length, column = scratch.ratio[item], columns.lengths[item], scratch.column

@@ -50,15 +50,15 @@ def point_of(columns: UnitColumns, tile: TileState) -> Floats:
 
 
 def place_point(columns: UnitColumns, tile: TileState, x: Floats) -> None:
-    """Give the corner of a tile the coordinates of x, which may lie outside the tile."""
+    """Set the coordinates u, zero so far, to those of x, which may lie outside the tile."""
     tile.u[:] = tile.T @ (x - point_of(columns, tile))
 
 
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> TileState:
-    """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of any.
+    """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of a tile.
 
-    Rounding errors of pivots add up. So a point counts as outside only if a basis says so whose T
-    was computed anew, with no pivot since.
+    Rounding errors of pivots add up. So a point counts as outside only if a run of the dual simplex
+    finds this with a T that was computed anew, with no pivot since.
     """
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
     for _ in range(_RUNS):
@@ -86,9 +86,9 @@ def _fill_walk(
 ) -> tuple[int, bool]:
     """Walk along the line; return the number of tiles, and whether the boundary was reached.
 
-    It ends before that when the arrays are full or T is to be computed anew. ``steps[k]`` is the
-    length of the line in tile k, and by how much the log volume of the next tile is larger. Speeds
-    up to ``least``, over the length of a row of T, are zero.
+    It ends before that when the arrays are full or T is to be computed anew. ``steps[k]`` holds the
+    length of the line in tile k, and the change of the log volume from tile k to the next. A speed
+    of at most ``least`` times the length of its row of T counts as zero.
     """
     u, v, basis, lengths = tile.u, tile.v, tile.basis, columns.lengths
     r = basis.shape[0]

@@ -33,13 +33,13 @@ _DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
 def lewis_position(A: MatrixLike) -> tuple[UnitColumns, float, Integers]:
-    """Bring the columns of A into Lewis position: return them, a log scale, and which are there.
+    """Bring the columns of A into Lewis position; return them, a log scale, and their numbers.
 
     Zero columns are left out. The others are unit vectors e_i with lengths w_i, and
     log |det A_B| = log |det E_B| + sum log w_B + log scale.
 
-    Each step whitens the columns X_i / sqrt(w_i); the lengths of the new X_i are the next w. As a
-    step starts from what the last one whitened, it does not matter how far lengths lie apart.
+    Each step whitens the columns X_i / sqrt(w_i); the lengths of the new X_i are the next w. Each
+    step starts from the columns that the step before whitened, so A may be badly conditioned.
     """
     X, shift, items, gram = read_columns(A)
     log_scale = shift * math.log(2)
@@ -85,11 +85,11 @@ class Annealed:
         self.sampler = prepare_projection(target)
         self.state = self.sampler.start(rng, None)
         self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)
-        while self._try(rng) < _EVEN and moves is None and self.moves < _MOST_MOVES * target.r:
+        while self._pilot(rng) < _EVEN and moves is None and self.moves < _MOST_MOVES * target.r:
             self.moves *= 2
 
-    def _try(self, rng: Rng) -> float:
-        """Find the mean weight of annealing backwards; return the effective share it tells."""
+    def _pilot(self, rng: Rng) -> float:
+        """Set the mean weight of annealing backwards; return the effective share of pilot draws."""
         bases, logs = self.draw(_PILOT, rng)
         self._walk(bases, np.ones(self.moves + 4 * bases.shape[1]), rng)  # to |det A_B| itself
         back = self._walk(bases, self._powers()[::-1].copy(), rng) + self.log_scale
@@ -100,7 +100,7 @@ class Annealed:
         return 2.0 - (np.arange(self.moves) + 0.5) / max(1, self.moves)
 
     def variance(self, logs: Floats) -> float:
-        """Relative variance of weights: as they spread or, if that is larger, as seen backwards."""
+        """Relative variance: that of the weights or, if larger, that of annealing backwards."""
         log_value = log_mean(logs)
         seen = float(np.exp(logs - log_value).var(ddof=1))
         return max(seen, math.expm1(min(self.log_back - log_value, 700.0)))
@@ -114,8 +114,8 @@ class Annealed:
     def _walk(self, bases: Subsets, powers: Floats, rng: Rng) -> Floats:
         """Exchange items of bases in place; return the averages of -log |det E_B|.
 
-        The power changes by half a step before and half a step after an exchange, so that the same
-        can be run backwards.
+        The power changes by half a step before and half a step after an exchange, so that the
+        sequence can also be run backwards.
         """
         r = bases.shape[1]
         tables = self.columns, self.sampler.alias

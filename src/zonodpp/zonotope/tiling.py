@@ -193,7 +193,7 @@ class Tiling:
         point, along, exponent = self._line(x, d)
         at = self._frame.map(point)
         if not np.all(np.isfinite(at)):
-            self._find(point)  # says that it is outside
+            self._find(point)  # raises the error that it is outside
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
         tile, scratch = copy_of(self._first), tile_scratch(self.r, self.n)
         low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, scratch)
@@ -249,7 +249,7 @@ class Tiling:
         back = copy_of(tile)
         ahead_ends, ahead_bases, ahead_logs = traverse(columns, tile, along, log_volume)
         back_ends, back_bases, back_logs = traverse(columns, back, -along, log_volume)
-        # Both walks start in the tile of x: it is one piece, not two.
+        # Both walks start in the tile of x, which is one piece of the line, not two.
         return Walk(
             breaks=rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
             bases=np.concatenate([back_bases[:0:-1], ahead_bases]),

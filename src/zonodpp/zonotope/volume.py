@@ -7,11 +7,12 @@ DPP, and up to the map's determinant the volume is the mean of 1 / |det E_B| ove
 
 Where columns crowd together this mean has a heavy tail. So draws are annealed (Neal 2001): the
 power of |det E_B| falls from 2 to 1 in small steps, with an exchange of items at each, and the
-logarithms are averaged over the steps. The mean stays unbiased, and the tail goes.
+logarithms are averaged over the steps. The mean stays unbiased, and the heavy tail disappears.
 
-Draws cannot tell how much of a tail they have missed. Annealing run backwards can: from bases that
-follow |det A_B| it meets paths as often as their weight asks, so that its mean weight, over the
-volume, is the second moment of the weights (Grosse, Ancha, Roy 2016).
+Draws cannot show how much of a tail they have missed. Annealing run backwards can: it starts from
+bases that follow |det A_B| and meets each path in proportion to the path's weight. So its mean
+weight, divided by the volume, is the relative second moment of the weights (Grosse, Ancha, Roy
+2016).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from zonodpp.zonotope.annealing import Annealed, log_mean, read_columns
 _MOST_BASES = 5_000_000  # that the exact sum goes through
 FIRST = 500  # draws before the error is looked at
 _MOST_DRAWS = 1_000_000  # unless their number is given
-# Below these, two standard errors as seen in draws alone cover less than nine times in ten.
+# Least effective share and least effective number of draws. Below either, an interval of two
+# standard errors on both sides contains the volume less than nine times in ten.
 _LEAST_SHARE, _LEAST_DRAWS = 0.25, 50
 
 
@@ -151,7 +153,7 @@ def estimate_volume(
     logs = annealed.draw(min(FIRST, most) if draws is None else most, rng)[1]
     found = _summary(annealed, logs)
     while draws is None and found.draws < most and found.relative >= rel_error:
-        # Somewhat more than seems to be missing, lest many small rounds follow.
+        # Somewhat more than the estimate asks for, so that there are no further small rounds.
         wanted = int(1.05 * found.draws * (found.relative / rel_error) ** 2) + 50
         more = annealed.draw(min(wanted, 4 * found.draws, most) - found.draws, rng)[1]
         logs = np.append(logs, more)
@@ -170,9 +172,7 @@ def estimate_volume(
             f"rel_error={rel_error:g}; pass a larger number of draws"
         )
     if problem:
-        warnings.warn(
-            problem, RuntimeWarning, stacklevel=3
-        )  # of who asks a Zonotope for its volume
+        warnings.warn(problem, RuntimeWarning, stacklevel=3)  # the caller of `Zonotope.volume`
     return found
 
 

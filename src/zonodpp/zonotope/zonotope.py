@@ -140,7 +140,7 @@ class Zonotope(Tiling):
         return found
 
     def support(self, direction: ArrayLike) -> float | Floats:
-        """Return the largest d'x of its points x: the sum of max(0, a_j'd) over generators a_j.
+        """Return the largest d'x of all points x: the sum of max(0, a_j'd) over generators a_j.
 
         Parameters
         ----------
@@ -269,8 +269,8 @@ class Zonotope(Tiling):
             Number of points.
         method : {"independence", "hit-and-run"}
             A Markov chain that proposes whole tiles independently of the last one (about one point
-            in four or five stays in the tile before it), or Algorithm 2. Points of neither are
-            independent.
+            in four or five is in the same tile as the point before it), or Algorithm 2. Neither
+            gives independent points.
         thin : int, optional
             Steps of hit-and-run from one point to the next; r by default.
         rng : seed or Generator, optional
