@@ -21,7 +21,7 @@ from zonodpp.targets.design import Design
 Labels = ArrayLike | Callable[[Integers], ArrayLike]
 
 
-@dataclass(eq=False, repr=False)  # both come from scikit-learn
+@dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
 class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression from the labels of k rows, unbiased for the fit to all rows.
 

@@ -30,7 +30,7 @@ from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_mo
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _NARROW = 2000  # columns up to which a scatter matrix is formed
-_SAFE = 1e-10  # smaller eigenvalues of a scatter matrix, relative to the first, are errors
+_SAFE = 1e-10  # below this share of the largest, eigenvalues of a scatter matrix are only rounding
 _ROUNDING = 1e-12  # share of a squared length: smaller differences count as zero
 _GUARD = 0.01  # added to relative squared lengths before weights are divided by them
 

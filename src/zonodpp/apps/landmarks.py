@@ -33,7 +33,7 @@ _LARGEST = 1e150  # sums of the squares of larger entries exceed the range of fl
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 
 
-@dataclass(eq=False, repr=False)  # both come from scikit-learn
+@dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pick rows that stand for all rows, and use them as landmarks of a kernel.
 

@@ -140,7 +140,7 @@ def diverse_rows(
 
 
 def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -> Integers:
-    """Return k rows, sorted; no row is picked twice before all distinct rows are picked."""
+    """Return k rows, sorted; no second copy of a row is picked before all distinct rows."""
     [generator] = spawn(rng, purpose="rows")
     if k == len(points):
         return np.arange(k)
