@@ -1,8 +1,8 @@
 """Speed against peers, measured side by side in one run: ``python -m benchmarks``.
 
 A benchmark is a module ``bench_<name>.py`` with ``run(quick) -> list of rows``, which is called on
-each visit (``visits.py``), and perhaps ``once(quick)`` for what is too dear to be set up again, or
-depends on seeds alone. A row is a dict with
+each visit (``visits.py``), and perhaps ``once(quick)`` for what takes too long to be set up
+again, or depends on seeds alone. A row is a dict with
 
 ``what``
     the claim, in words;
@@ -110,7 +110,7 @@ def peer(name: str) -> ModuleType | None:
 
 
 def missing(what: str, name: str) -> Row:
-    """Return the row of a claim that cannot be measured for want of a peer."""
+    """Return the row of a claim that cannot be measured because a peer is not installed."""
     return {"what": what, "missing": f"{name} is missing"}
 
 

@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def measure(chosen: list[str], quick: bool, out: pathlib.Path) -> int:
-    """Visit all sections, again and again; return how many promises are not met."""
+    """Visit all sections, as often as the run asks; return how many promises are not met."""
     sections = {name: Section(name, quick) for name in chosen}
     out.mkdir(parents=True, exist_ok=True)
     for number in range(QUICK_VISITS if quick else VISITS):
@@ -100,7 +100,7 @@ class Section:
         self.place: Row = {}
 
     def go(self, processes: Executor) -> None:
-        """Visit it once more."""
+        """Visit the section once more."""
         begun = time.perf_counter()
         self.place = environment()  # before the section loads the machine itself
         found = processes.submit(visits.visit, self.name, self.quick, not self.visits)
@@ -113,7 +113,7 @@ class Section:
         return [visits.widened(row, drift) for row in visits.merge(self.visits)]
 
     def write(self, out: pathlib.Path, drift: float = 0.0) -> None:
-        """Write it down, so that a run that is broken off loses nothing."""
+        """Write the rows found so far, so that a run that is interrupted loses nothing."""
         result = {
             "benchmark": self.name,
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -145,7 +145,7 @@ def write_summary(out: pathlib.Path) -> None:
 
 
 def _rounded(value: object) -> object:
-    """Four digits are all that timings have."""
+    """Round numbers to four digits, since timings are no more precise."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Two runs side by side: which numbers agree within the spreads that both state.
 
-A full run states spreads that take in its drift (``visits.py``). A quick one visits each section
-once and has seen no drift, so more of its numbers may differ from those of the next run.
+A full run states spreads that include its drift (``visits.py``). A quick run visits each section
+once and measures no drift, so more of its numbers may differ from those of the next run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.tables import number
 def agree(old: Row, new: Row) -> bool | None:
     """Tell whether two measurements of one thing agree: the ranges that they state meet.
 
-    None: no telling, for one of them states no spread or was not measured.
+    None if that is not known, because one of them states no spread or was not measured.
     """
     before, after = old.get("ratio_range"), new.get("ratio_range")
     if before is None or after is None or "missing" in old or "missing" in new:

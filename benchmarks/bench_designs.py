@@ -159,7 +159,7 @@ def optimal(quick: bool) -> list[Row]:
 
 
 def draws(quick: bool) -> Row:
-    """Draw designs: what the uniform rows add to a draw of the projection DPP."""
+    """Time exact draws of designs."""
     n = 2000 if quick else 10_000
     target = Design(model(np.random.default_rng(SEED).uniform(-1, 1, size=(n, FACTORS))), RUNS)
     job = Job(partial(sample, target, 500, rng=SEED, progress=False), 500)
@@ -169,7 +169,7 @@ def draws(quick: bool) -> Row:
 
 
 def least_squares(quick: bool) -> list[Row]:
-    """Fit labels that are not linear: distance of the mean from all rows' fit, in its errors."""
+    """Fit labels that are not linear: how far the mean fit is from that of all rows."""
     rng = np.random.default_rng(SEED)
     count = 500 if quick else 4000
     x = rng.standard_t(3, size=(200, 4))

@@ -1,7 +1,7 @@
 """Exact draws beside DPPy's modes, over n from 100 to 1,000,000 and r from 5 to 200.
 
 A curve of DPPy stops where its next draw is expected to take more than a few seconds; what was
-left out is named. Set-up is outside: ours is done by the first call, DPPy gets the eigenvectors.
+left out is named. Set-up is not timed: our first call does it, and DPPy gets the eigenvectors.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def worth_of(target: Any, kind: str, triplets: list[list[int]], steps: int) -> A
 
 
 def spread(rates: list[float], worth: Any) -> Row:
-    """Return the median over triplets and rounds; its range takes in the doubt about worth."""
+    """Return the median over triplets and rounds; its range includes the error of the worth."""
     typical = np.median(worth, axis=1)
     low, high = np.quantile(typical / typical[0], (0.05, 0.95))
     rates = [rate * float(typical[0]) for rate in rates]

@@ -1,8 +1,8 @@
-"""Kernels beside the machine's limits: how far each is from them, and what to mend next.
+"""Kernels beside the machine's limits: how far each is from them, and which to improve next.
 
 The limits are measured in the same run (``limits.py``), each kernel is timed alone in a compiled
-loop (``kernels.py``), and the times are set against the step that the kernels make up. What of a
-step lies above the limits, kernel by kernel, names the next bottleneck.
+loop (``kernels.py``), and the times are compared with the step that consists of these kernels. The
+next bottleneck is the kernel whose time above its limit is the largest part of the step.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def figure(
 ) -> Row:
     """Return by what factor a kernel is slower than the limit that binds it.
 
-    In a round in which all the machine is slower than at its best the limit is lower, too.
+    In a round in which the whole machine is slower than at its best, the limit is slower too.
     """
     least, bound = least_time(kernel.count, limits)
     factors = [1e9 * s / (least * pace) for s, pace in zip(seconds, slower, strict=True)]

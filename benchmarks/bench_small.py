@@ -1,7 +1,8 @@
 """Small calls: one draw at a time, and what first and second calls take beyond their steps.
 
-Second calls of chains are to cost 10 of their steps. Where a step takes a tenth of a microsecond,
-no call from Python keeps to that: the floor, a compiled call that makes no step, stands beside it.
+A second call of a chain is meant to cost at most 10 steps more than the steps that it makes. Where
+a step takes a tenth of a microsecond, no call from Python can achieve this, so the time of a
+compiled call that makes no step is reported beside it.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def new_process(*arguments: str, cache: str | None = None) -> tuple[float, float]:
-    """Return the seconds until the process says a word, and until it has ended."""
+    """Return the seconds until the process prints its first line, and until it has ended."""
     env = dict(os.environ)
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the sources anew
     if cache is not None:
@@ -147,7 +147,7 @@ def compilation(quick: bool) -> list[Row]:
 
 
 def memory(quick: bool) -> list[Row]:
-    """Take what each further chain adds to the peak, draws aside."""
+    """Measure what each further chain adds to the peak of memory, without its draws."""
     rows = []
     few, many = (5, 25) if quick else (10, 110)
     for name in NAMES[:1] if quick else (NAMES[0], NAMES[2], NAMES[4]):
@@ -166,7 +166,7 @@ def memory(quick: bool) -> list[Row]:
 
 
 def peak(target: Any, chains: int, options: dict[str, Any]) -> float:
-    """Return the peak of traced memory for some chains of one draw, the draws taken off."""
+    """Return the peak of traced memory for some chains of one draw, less the draws."""
     call = partial(sample, target, 1, chains=chains, rng=SEED, workers=1, **options)
     call()
     tracemalloc.start()

@@ -1,8 +1,8 @@
 """Exact draws from rows beyond memory: time over one pass of the data, memory, and growth with n.
 
-Float32 rows of 16 features in a memory map. The yardstick is one pass that reads the file in the
-same batches and adds up Gram matrices: no way to whiten the rows can do with less. A cluster of two
-processes makes its rows instead of reading them, in both passes and in the yardstick.
+Float32 rows of 16 features in a memory map. The time is compared with one pass that reads the file
+in the same batches and adds up Gram matrices: no method that whitens the rows can do with less. A
+cluster of two processes makes its rows instead of reading them, in all of these passes.
 
 ``python -m benchmarks.bench_streams [--quick] [ROW ...]`` prints single rows: time, memory, growth
 or cluster.
@@ -127,7 +127,7 @@ def memory(path: Path, n: int) -> Row:
 def growth(path: Path, n: int) -> Row:
     """Fit the exponent of time in n, from n rows on.
 
-    Of fewer than 10,000,000 rows the pool takes a share of the time, so nothing is promised.
+    With fewer than 10,000,000 rows the pool takes part of the time, so nothing is promised.
     """
     sizes = [round(n * LARGEST ** (k / 4)) for k in range(5)]
     draw(first_rows(path, n))

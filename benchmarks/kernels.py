@@ -57,7 +57,7 @@ NUMBER = 8  # bytes
 
 
 class Kernel(NamedTuple):
-    """A kernel: ``call(repeats)`` runs it so often, ``count`` is what one time does."""
+    """A kernel: ``call(repeats)`` runs it so many times, ``count`` is the work of one run."""
 
     call: Callable[[int], Any]
     count: Count
@@ -125,7 +125,7 @@ def many_pivots(
 
 @no_refcount
 def many_breaks(tile: TileState, repeats: int) -> float:
-    """Find the next facet and go there, a hair at a time."""
+    """Find the next facet and take a tiny step towards it."""
     u, v = tile.u, tile.v
     total = 0.0
     for _ in range(repeats):
@@ -138,7 +138,7 @@ def many_breaks(tile: TileState, repeats: int) -> float:
 
 @no_refcount
 def many_copies(stack: Floats, repeats: int) -> None:
-    """Copy a tile, forth and back."""
+    """Copy a tile there and back."""
     for _ in range(repeats // 2):
         copy_tile(stack, HOME, WALKER)
         copy_tile(stack, WALKER, HOME)

@@ -28,7 +28,7 @@ def unit_of(row: Row) -> str:
 
 
 def number(value: float) -> str:
-    """Write three digits or so, and no exponents for what people meet."""
+    """Write about three digits, and no exponent for numbers of common size."""
     if value == 0:
         return "0"
     if abs(value) >= 100:

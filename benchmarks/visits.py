@@ -1,8 +1,8 @@
-"""A section measured in visits: each in a process of its own, minutes apart, then made one.
+"""A section measured in visits: each in a process of its own, minutes apart, then merged.
 
-What sets whole runs apart, such as how memory is laid out or what the processor's clock and the
-neighbours do, shows between visits and not within one. So a spread takes in all visits, and beyond
-that the drift: by how much the spreads of two visits miss each other, in nearly all rows.
+Some causes of differences, such as the layout of memory, the clock of the processor and the load
+by other users, vary between visits and not within one. So a spread covers all visits, and is then
+widened by the drift: the gap between the spreads of two visits, in nearly all rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEARLY_ALL = 0.99
 
 
 def visit(name: str, quick: bool, first: bool) -> tuple[list[Row], int | None]:
-    """Measure a section, on the first visit also what is dear to set up; return rows and seed."""
+    """Measure a section, on the first visit with `once` if it has that; return rows and seed."""
     try:
         module = importlib.import_module(f"benchmarks.bench_{name}")
         rows = module.run(quick)
@@ -35,7 +35,7 @@ def visit(name: str, quick: bool, first: bool) -> tuple[list[Row], int | None]:
 
 
 def merge(visits: Sequence[Sequence[Row]]) -> list[Row]:
-    """Make one row of all visits to it: numbers are means, the spread takes in all visits.
+    """Make one row of all visits to it: numbers are means, the spread covers all visits.
 
     The middles of the visits stay in the row. A row that was visited once stays as it is, and so
     does one whose words differ from visit to visit.
@@ -44,9 +44,9 @@ def merge(visits: Sequence[Sequence[Row]]) -> list[Row]:
 
 
 def drift(rows: Iterable[Row]) -> float:
-    """Return by which share the spreads of single visits are to be widened to meet.
+    """Return the share by which the spreads of single visits are to be widened to meet.
 
-    So much, on both sides, that those of any two visits to a row meet in nearly all rows.
+    Widened so much on both sides, the spreads of any two visits to a row meet in nearly all rows.
     """
     apart = [
         max(0.0, math.log(max(low for low, _, _ in found) / min(high for _, _, high in found)))
@@ -57,10 +57,10 @@ def drift(rows: Iterable[Row]) -> float:
 
 
 def widened(row: Row, by: float) -> Row:
-    """Return the row with the drift taken into the spread that it states.
+    """Return the row with its spread widened by the drift.
 
-    Not if it follows from seeds alone, nor for exponents: their spreads come from a regression, in
-    which a factor on all times has no part.
+    Rows that follow from seeds alone stay as they are, and so do exponents: a factor on all times
+    does not change the regression that gives their spreads.
     """
     if "stderr" in row or not ("repeats" in row or "visits" in row):
         return row

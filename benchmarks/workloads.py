@@ -81,8 +81,8 @@ def worth_of_steps(values: Any, chances: Any, *, thin: int = 1, batches: int = B
     ``values`` are (chains, draws, sets): indicators of sets whose chances are known, or averages
     with the same mean, one for each ``thin`` steps. A step is worth the variance that independent
     indicators have over what the chain's mean has, times its length; the latter from means of
-    batches. The first row is the estimate, the others come from batches drawn again with
-    replacement, to see how sure it is. Rare sets are added up to one.
+    batches. The first row is the estimate; the others come from batches drawn again with
+    replacement, and show its error. Rare sets are summed into one.
     """
     values, chances = np.asarray(values, dtype=float), np.asarray(chances, dtype=float)
     chains, draws, sets = values.shape
@@ -122,7 +122,7 @@ class Chain:
             made = steps if done is None else made + done
 
     def job(self, steps: int) -> Job:
-        """Return so many steps as something to time."""
+        """Return the job that makes so many steps."""
         return Job(partial(self.advance, steps), steps)
 
     def count(self, name: str) -> int:

@@ -24,7 +24,7 @@ INSIDE = 1e-9  # an entry of y this far from 0 and 1 is in the basis
 
 
 class Oracle(ABC):
-    """The programs of Z(A) with costs c, whoever solves them."""
+    """The linear programs of Z(A) with costs c, for any solver."""
 
     def __init__(self, A: Any, c: Floats) -> None:
         # Solvers measure errors of rows in absolute terms, so rows of odd units are brought to one
@@ -104,8 +104,8 @@ class GlpkOracle(Oracle):
 def hit_and_run(A: Floats, oracle: Oracle, steps: int, rng: np.random.Generator) -> Integers:
     """Run the chain and return its bases, (steps, r).
 
-    A proposed point whose tile the solver does not show, because its vertex has fewer than r
-    entries inside, counts as rejected.
+    A proposed point counts as rejected if its tile is not known, because the solver's vertex has
+    fewer than r entries strictly between 0 and 1.
     """
     r, n = A.shape
     x = A @ rng.random(n)
@@ -123,7 +123,7 @@ def hit_and_run(A: Floats, oracle: Oracle, steps: int, rng: np.random.Generator)
 
 
 def tile_of(A: Floats, oracle: Oracle, x: Floats) -> tuple[Integers, float]:
-    """Return the tile of a point and its volume; volume 0 if the solver does not show it."""
+    """Return the tile of a point and its volume; volume 0 if the vertex does not determine it."""
     y = oracle.solve(x)
     inside = np.flatnonzero([] if y is None else (y > INSIDE) & (y < 1.0 - INSIDE))
     if len(inside) != A.shape[0]:

@@ -25,7 +25,7 @@ A = ((1.0, 2.0, 0.0, -1.0), (0.0, 1.0, 2.0, 1.0))
 C = (1.0, 2.0, 4.0, 8.0)  # the linear objective; another one gives another tiling
 MARKED = (1, 3)  # the paper's {2, 4}: items count from 0 here
 X, D, PROPOSAL = (0.2, 2.3), (1.0, 0.25), 2.35  # a point, a direction, and the alpha proposed
-DOUBTFUL = 1e-4  # chi-square p-values below are no accident
+DOUBTFUL = 1e-4  # chi-square p-values below this count as a rejection
 
 
 def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[s
         Fewer points and draws.
     rng : seed or Generator, optional
     progress : callable, optional
-        Not told anything: this takes a second.
+        Never called: this takes a second.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where a run was made: versions, processors and memory, and nothing that names a place."""
+"""Facts about the machine of a run: versions, processors, memory; nothing that identifies it."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def _save(folder: Path, stem: str, figure: Any, caption: str) -> Picture:
 
 
 def _teller(progress: bool | Callable[[str], Any] | None) -> Callable[[Any], None]:
-    """Return what is told of progress, in words or as the `Progress` of one run."""
+    """Return the function that reports progress, in words or as the `Progress` of one run."""
     if callable(progress):
         tell = progress
         return lambda news: tell(news.line() if isinstance(news, Progress) else news)

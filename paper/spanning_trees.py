@@ -100,8 +100,8 @@ def run(
         Other sizes than those. Algorithm 1 makes twenty times the steps, as in the paper's time,
         or as many as it can in the time of Algorithm 5 here, whichever is more.
     samplers : dict of str to callable, optional
-        Replacements for entries of `SAMPLERS`, called in the same way; None leaves one out, though
-        not Algorithm 5 or Algorithm 1.
+        Replacements for entries of `SAMPLERS`, called in the same way; None leaves one out, except
+        for Algorithm 5 and Algorithm 1.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from zonodpp._types import Floats
 NEW, OLD = "Algorithm 5", "Algorithm 1"
 SETTLED = 1.1  # the usual mark for the upper limit of the PSRF
 COMPARABLE = 2.0  # factor between errors that counts as comparable
-DOUBTFUL = 1e-4  # p-values below are no accident
+DOUBTFUL = 1e-4  # p-values below this count as a rejection
 FASTER = 10.0  # what the paper hopes to gain from better linear programming
 ENOUGH = 20.0  # times that a triplet must be expected in a chain to be judged
 
@@ -89,7 +89,7 @@ def verdicts(data: dict[str, Any]) -> list[Verdict]:
 
 
 def efficiency(curves: dict[str, Any], steps: int, exact: Floats) -> Floats:
-    """Independent draws that are worth one step, for each triplet: variances at the end, compared.
+    """Return how many independent draws one step is worth, for each triplet, by variances.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def settled_at(psrf: dict[str, Any]) -> float:
 def _on_both(
     data: dict[str, Any], judge: Callable[[dict[str, Any]], Finding], claim: str, paper: str
 ) -> Verdict:
-    """Judge a claim graph by graph: one failure is enough, and what is open stays open."""
+    """Judge a claim on each graph: it fails if it fails on one, and is open if one is open."""
     found = {name: judge(graph) for name, graph in data["graphs"].items()}
     words = "; ".join(f"{name}: {text}" for name, (text, _) in found.items())
     outcomes = [outcome for _, outcome in found.values()]

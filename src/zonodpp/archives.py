@@ -1,4 +1,4 @@
-"""Checks of .npy and .npz files, made before memory is taken for what they announce.
+"""Checks of .npy and .npz files, made before memory is taken for the sizes they announce.
 
 A damaged or hostile file can announce far more than it holds. NumPy and SciPy take the memory first
 and look at the file afterwards, so the announced sizes are compared with the file here.
@@ -67,7 +67,7 @@ def check_size(needed: int, held: int) -> None:
 
 
 def check_array(stream: IO[bytes], size: int) -> int:
-    """Check the header of a .npy file of ``size`` bytes; return what its numbers take as float64.
+    """Check the header of a .npy file of ``size`` bytes; return its size as float64.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def check_archive(stream: IO[bytes]) -> list[str]:
 def check_sparse(matrix: sp.sparray) -> None:
     """Raise ValueError unless the indices of a sparse matrix lie within it.
 
-    SciPy's own check takes differences of the row pointers in their own type, in which the
-    smallest 32-bit number wraps around and passes, and takes none if the last pointer is negative.
+    SciPy's own check subtracts the index pointers in their own integer type, where the smallest
+    32-bit number wraps around and passes. If the last pointer is negative, it subtracts nothing.
     """
     if hasattr(matrix, "indptr"):
         pointers = np.asarray(matrix.indptr, dtype=np.int64)

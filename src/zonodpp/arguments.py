@@ -29,7 +29,7 @@ def listed(names: Sequence[object], most: int = 8) -> str:
 
 
 def is_dataframe(X: object) -> TypeGuard[Any]:
-    """Tell a pandas DataFrame without importing pandas."""
+    """Tell whether X is a pandas DataFrame, without importing pandas."""
     return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
 
 
@@ -145,8 +145,8 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
-    """Return a whole number from ``least`` to ``most``, by default what compiled code can hold."""
-    if type(value) is int and least <= value <= most:  # small calls make several of these checks
+    """Return a whole number from ``least`` to ``most``, by default the largest int64."""
+    if type(value) is int and least <= value <= most:  # the fast path of small calls
         return value
     try:
         if isinstance(value, bool):
@@ -162,7 +162,7 @@ def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1)
 
 
 def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above zero, or at least zero."""
+    """Return a finite number above zero or, with ``or_zero``, a number that is not negative."""
     try:
         if isinstance(value, str | bool):
             raise TypeError
@@ -176,14 +176,14 @@ def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
 
 
 def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[Rng]:
-    """Return generators of our own, independent of the stream that ``rng`` itself yields.
+    """Return new generators, independent of the stream that ``rng`` itself yields.
 
     A user who made data with ``default_rng(0)`` and passes ``rng=0`` must not get the numbers of
     the data again. Another purpose gives other generators, so that the same seed may be passed to
     each of several functions.
     """
     try:
-        if isinstance(rng, int):  # as below, without a generator that draws nothing
+        if isinstance(rng, int):  # the same children as below, made faster
             keys = (np.random.SeedSequence(rng, spawn_key=(k,)) for k in range(count))
             children = list(map(np.random.default_rng, keys))
         else:
@@ -215,7 +215,7 @@ def as_flag(value: object, name: str) -> bool:
 
 
 def one_of(value: object, name: str, known: Sequence[str]) -> str:
-    """Return value if it is one of the known words, else say which are."""
+    """Return value if it is one of the known words, else raise an error that lists them."""
     if not (isinstance(value, str) and value in known):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)

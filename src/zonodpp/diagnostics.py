@@ -1,8 +1,8 @@
 """Whether chains have converged, and how far off their estimates are.
 
 `psrf` and `psrf_evolution` are the Gelman-Rubin diagnostic as R's CODA computes it, the one in the
-paper's figures. `from_arviz` takes the rank-normalised diagnostics of today from arviz-stats. The
-others compare draws with what is known exactly.
+paper's figures. `from_arviz` takes the newer, rank-normalised diagnostics from arviz-stats. The
+other functions compare draws with exact probabilities.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Deciles(NamedTuple):
 def from_arviz(name: str, x: ArrayLike) -> float:
     """Compute bulk ESS, rank-normalised split R-hat or MCSE; needs ``zonodpp[stats]``.
 
-    An event that was never seen, or always, tells nothing about the error: the answer is NaN.
+    For an event that occurs in no draw, or in every draw, the error cannot be estimated: the result
+    is NaN.
 
     Parameters
     ----------
@@ -245,8 +246,8 @@ def distinct_subsets(samples: Samples) -> Integers:
 def total_variation(samples: Samples) -> float:
     """Compute the total variation distance between the frequencies of draws and the target.
 
-    Draws of all chains count together. It is not zero for independent draws either: it falls with
-    one over the root of their number.
+    Draws of all chains count together. It is not zero for independent draws either: it falls
+    in proportion to one over the square root of their number.
 
     Parameters
     ----------
@@ -287,7 +288,7 @@ def total_variation(samples: Samples) -> float:
         raise ValueError(f"there are {found}, more than {most}; {advice}")
     bases, counts = samples.unique()
     log_prob = target.log_prob(bases)
-    if not target.has_inclusion:  # then probabilities are relative
+    if not target.has_inclusion:  # then log_prob is known up to a constant only
         every = np.array(list(combinations(range(target.n), target.r)))
         log_prob = log_prob - np.logaddexp.reduce(target.log_prob(every))
     # Subsets that were never drawn have no excess, so those that were are enough.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count, check_finite
 
-_FIRST = 50  # iterations before the first value of an evolution, as gelman.plot takes
+_FIRST = 50  # iterations before the first value of an evolution, as in gelman.plot
 
 
 class Psrf(NamedTuple):
@@ -41,12 +41,12 @@ class Psrf(NamedTuple):
 
 
 class PsrfEvolution(NamedTuple):
-    """The potential scale reduction factor of the chains up to each of some iterations.
+    """The potential scale reduction factor of ever longer beginnings of the chains.
 
     Attributes
     ----------
     iterations : (m,) array of int
-        The lengths of the beginnings.
+        The lengths of these beginnings.
     point : (m,) array
         The factor of each beginning.
     upper : (m,) array
@@ -73,9 +73,9 @@ class PsrfEvolution(NamedTuple):
 def psrf(x: ArrayLike, *, confidence: float = 0.95) -> Psrf:
     """Compute the Gelman-Rubin potential scale reduction factor of one quantity.
 
-    The figures are those of CODA's ``gelman.diag(x, autoburnin=FALSE, multivariate=FALSE)``, in
-    doubtful cases too: both are NaN when no chain ever moved, or when all chains agree exactly in
-    mean and in variance; the point is infinite when each chain is constant but not all at the same
+    Both numbers are those of CODA's ``gelman.diag(x, autoburnin=FALSE, multivariate=FALSE)``, in
+    degenerate cases too: they are NaN when no chain ever moved, or when all chains agree exactly in
+    mean and in variance; ``point`` is infinite when each chain is constant but not all at the same
     value.
 
     Parameters

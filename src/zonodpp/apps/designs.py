@@ -21,9 +21,9 @@ from zonodpp.targets.design import Design
 Labels = ArrayLike | Callable[[Integers], ArrayLike]
 
 
-@dataclass(eq=False, repr=False)  # the rest is scikit-learn's
+@dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
 class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression that reads the labels of k rows and has the right mean.
+    """Linear regression from the labels of k rows, unbiased for the fit to all rows.
 
     The mean of the coefficients over draws is the least squares solution of all rows, whatever the
     labels are: they need not come from a linear model. Least squares on rows that are drawn
@@ -32,15 +32,16 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     Parameters
     ----------
     k : int, optional
-        How many rows to draw, at least as many as there are coefficients (the intercept is one).
+        How many rows to draw, at least as many as coefficients (the intercept counts as one).
         None: twice as many as coefficients, or all rows if there are fewer.
     rescaled : bool, default False
         False: volume sampling, P(S) proportional to det(X_S' X_S); see `zonodpp.Design`. It suits
-        labels with independent noise of one variance. True: leveraged volume sampling. Of the k
-        rows d come from the projection DPP of X and all others independently from leverage scores
-        l, so that a row may come twice; row i has weight 1 / l_i in least squares. Its squared loss
-        over all rows is, with high probability, at most 1 + epsilon times the least one for k of
-        the order of d log d + d / epsilon, whatever the labels are.
+        labels with independent noise of one variance. True: leveraged volume sampling. With d
+        coefficients, d rows come from the projection DPP of X. The others are drawn independently
+        in proportion to the leverage scores l, so that a row may be drawn twice. Row i has weight
+        1 / l_i in least squares. With high probability, the squared loss over all rows is at most
+        1 + epsilon times the least possible one for k of the order of d log d + d / epsilon,
+        whatever the labels are.
     fit_intercept : bool, default True
         Whether to add a column of ones.
     random_state : int, RandomState or None
@@ -53,7 +54,7 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     intercept_ : float or (n_outputs,) array
         The constant; 0.0 without an intercept.
     indices_ : (k,) array of int
-        The rows drawn, ascending; with ``rescaled=True`` some may come twice.
+        The rows drawn, ascending; with ``rescaled=True`` some may occur twice.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -94,11 +95,11 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         Parameters
         ----------
         X : (n_samples, n_features) array_like or DataFrame
-            All rows. Their columns, with the column of ones, are linearly independent.
+            All rows. The columns, with the column of ones, must be linearly independent.
         y : array_like or function
-            Labels, (n_samples,) or (n_samples, n_outputs), of which those of the drawn rows are
-            read: all others may be anything, such as NaN. A function gets the numbers of the drawn
-            rows, each once and ascending, and returns their labels.
+            Labels, (n_samples,) or (n_samples, n_outputs). Only those of the drawn rows are read:
+            all others may be anything, such as NaN. A function gets the numbers of the drawn rows,
+            each once and in ascending order, and returns their labels.
 
         Returns
         -------
@@ -108,8 +109,8 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         Raises
         ------
         ValueError
-            When k is larger than the number of rows or smaller than that of coefficients, or when
-            columns are linearly dependent.
+            When k is larger than the number of rows or smaller than the number of coefficients, or
+            when columns are linearly dependent.
 
         Examples
         --------

@@ -11,7 +11,7 @@ from zonodpp._types import Integers, MatrixLike
 from zonodpp.apps.shortlist_search import Candidates
 from zonodpp.apps.shortlists import Shortlist, as_rows, shortlist
 
-_SHARES = (0.05, 0.1, 0.2, 0.4)  # of relevance, at which lists are compared
+_SHARES = (0.05, 0.1, 0.2, 0.4)  # values of ``diversity`` at which lists are compared
 _ROWS = 256  # items whose similarities are computed at once
 _NOTABLE = 1.05  # ratio of mean distances from which a list counts as more diverse
 
@@ -23,13 +23,13 @@ class DuplicateReport:
     Attributes
     ----------
     pairs : (p, 2) array of int
-        Items of the threshold's similarity or more.
+        Pairs of items whose similarity is at least the threshold.
     repeated : int
         How many of the k most relevant items are near-duplicates of more relevant ones.
     top : Shortlist
         The k most relevant items.
     lists : dict from float to Shortlist
-        Lists by `shortlist`, by their ``diversity``.
+        The lists that `shortlist` makes, by the value of ``diversity``.
 
     See Also
     --------
@@ -53,7 +53,7 @@ class DuplicateReport:
 
     @property
     def helps(self) -> bool:
-        """Whether a list for a tenth of the relevance differs notably from the most relevant."""
+        """Whether the top repeats items, or the list of diversity=0.1 is notably more diverse."""
         gained = self.lists[0.1].diversity > _NOTABLE * self.top.diversity
         return gained or self.repeated > 0
 
@@ -80,7 +80,7 @@ def near_duplicates(
     relevance : (n,) array_like
         How good each item is: any scores, higher is better.
     features : (n, d) array_like, DataFrame or scipy.sparse matrix
-        What makes items alike, one row for each, as in `shortlist`.
+        Features that tell how alike items are, one row for each, as in `shortlist`.
     k : int, default 10
         The length of the lists that are compared.
     threshold : float, default 0.97

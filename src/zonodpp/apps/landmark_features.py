@@ -1,7 +1,7 @@
-"""Features of rows for draws of landmarks: of coordinates, of a kernel, or as they are given.
+"""Features from which landmarks are drawn: made of coordinates, of a kernel, or as given.
 
-Every function for rows in memory gives the same for a row of weight 3 as for three equal rows. Rows
-beyond memory are read in three passes: for the moments, for the law, for the draw.
+Every function for rows in memory treats a row of weight 3 like three equal rows. Rows beyond memory
+are read in three passes: for the moments, for the law, for the draw.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_mo
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _NARROW = 2000  # columns up to which a scatter matrix is formed
-_SAFE = 1e-10  # smaller eigenvalues of a scatter matrix, relative to the first, are rounding
-_ROUNDING = 1e-12  # of a squared length: differences that are smaller count as zero
-_GUARD = 0.01  # added to the relative variance, by which weights are divided
+_SAFE = 1e-10  # below this share of the largest, eigenvalues of a scatter matrix are only rounding
+_ROUNDING = 1e-12  # share of a squared length: smaller differences count as zero
+_GUARD = 0.01  # added to relative squared lengths before weights are divided by them
 
 
 class Features(NamedTuple):
-    """One row for each item, and the squared length that the features leave out."""
+    """Features, one row for each item, and the squared length that they leave out of each."""
 
     values: Floats
     left_out: Floats
@@ -74,7 +74,7 @@ def features_for_draws(
     kernel: KernelFunction,
     rng: Rng,
 ) -> tuple[Features, BaseEstimator | None]:
-    """Give each distinct row m features; return them, and the transformer that was fitted."""
+    """Return m features for each distinct row, and the transformer if one was fitted."""
     X, rows, merged = given
     if transformer == "precomputed":
         if X.shape[1] != m:
@@ -119,8 +119,8 @@ def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matr
 def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
-    They are eigenvectors of the scatter matrix, if X is not too wide. Where this would lose small
-    directions to rounding, the triangular factor of X is taken instead.
+    If X is not too wide, they are eigenvectors of its scatter matrix. Where rounding would lose
+    small directions in that matrix, the triangular factor of X takes its place.
     """
     d = X.shape[1]
     total, root = float(weights.sum()), np.sqrt(weights)
@@ -130,7 +130,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
     if d <= _NARROW:
         scatter = np.zeros((d, d))
         for span, rows in chunks(X):
-            # About the mean by weights: rows of weight zero may lie anywhere.
+            # The weighted mean is subtracted: rows of weight zero may lie anywhere.
             centred = (rows - mean) * root[span, None]
             scatter += centred.T @ centred
         values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(scatter))
@@ -177,13 +177,13 @@ def kernel_features(
 
 
 def left_out(squares: Floats, scores: Floats) -> Floats:
-    """Return what scores (rows) leave out of squared lengths, with zeros for rounding errors."""
+    """Return squared lengths less those of the rows of scores; rounding errors become zero."""
     left = squares - np.einsum("ij,ij->i", scores, scores)
     return np.where(left > _ROUNDING * squares, left, 0.0)
 
 
 def outlyingness(left: Floats, mean: float) -> Floats:
-    """Return what features leave out of each row, relative to the mean, kept away from zero."""
+    """Return the lengths that features leave out, relative to the mean and kept above zero."""
     return np.asarray(left / mean + _GUARD) if mean > 0 else np.ones(len(left))
 
 
@@ -192,7 +192,7 @@ class _SimplexView(View):
     """Rows as a constant and their principal coordinates, scaled to equal spread.
 
     The weight of a row is divided by the squared length that its coordinates leave out, as in
-    `outlyingness`; not if ``left_out`` is zero.
+    `outlyingness`. If ``left_out`` is zero, weights stay as they are.
     """
 
     axes: _PrincipalAxes
@@ -205,7 +205,7 @@ class _SimplexView(View):
         return features, factors if weights is None else weights * factors
 
     def times(self, W: Floats) -> NoReturn:
-        """Refuse: more digits than float64 has are not computed here."""
+        """Raise an error: this view cannot be computed with more digits than float64 has."""
         raise ValueError(
             "under their weights, the rows lie so nearly in a smaller space that their law cannot "
             "be computed in passes; pass fewer landmarks, or downweight_outliers=False"
@@ -215,7 +215,7 @@ class _SimplexView(View):
 def rows_beyond_memory(
     X: MatrixLike, weights: ArrayLike | None, transformer: object
 ) -> RowSource | None:
-    """Return the source of rows that X is; None if X is, or can be, loaded into memory."""
+    """Return X as a source of batches of rows; None if X is, or can be, loaded into memory."""
     found = source_of(X, weights, None, None)
     if found is None or (transformer != "pca" and isinstance(X, np.memmap)):
         return None

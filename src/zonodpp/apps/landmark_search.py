@@ -1,11 +1,12 @@
-"""Distinct rows, and those that leave the least trace of a kernel (Nystroem).
+"""Distinct rows, and the search for those that leave the least trace of a kernel (Nystroem).
 
-These are chosen greedily, then by exchanges. Items have features phi_i with
-``K = Phi Phi' + diag(tail)``, close to the kernel. Landmarks B leave
-``R = Phi M Phi' + diag(tail)`` between other items, with ``M = I - Phi_B' G^-1 Phi_B`` and
-``G = Phi_B Phi_B' + diag(tail_B)``. Another landmark j takes ``sum_i R_ij^2 / R_jj`` from the trace
-of R. It changes M by a matrix of rank one, and so does one less: the traces that all candidates
-would give follow from two numbers each, which take O(p) to update.
+Rows are chosen greedily, then by exchanges. Items have features phi_i such that
+``K = Phi Phi' + diag(tail)`` is close to the kernel. With landmarks B, the residual between the
+other items is ``R = Phi M Phi' + diag(tail)``, where ``M = I - Phi_B' G^-1 Phi_B`` and
+``G = Phi_B Phi_B' + diag(tail_B)``. Adding landmark j lowers the trace of R by
+``sum_i R_ij^2 / R_jj``. Adding or removing a landmark changes M by a matrix of rank one. The trace
+that each candidate would give follows from two numbers, and with p features an update of these
+takes O(p) operations for each item.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ Bits = NDArray[np.uint64]
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
 
-# What the search looks at, chosen by `python -m benchmarks landmarks`: the error of 10 to 100
-# landmarks against time. Of more rows than _ALL, it looks at a random sample. Where distances
-# between wide rows take most of the time, the sample is _MORE times as large; features are _MORE
-# times as many there, and where the search looks at all rows.
+# How many rows and features the search uses; `python -m benchmarks landmarks` weighed the error of
+# 10 to 100 landmarks against the time. Of more than _ALL rows, the search looks at a random sample.
+# If rows have more than _WIDE columns, distances take most of the time, and the sample is _MORE
+# times as large. Features are _MORE times as many for wide rows and where all rows are looked at.
 _ALL = 2000
 _WIDE = 200  # columns
 _MORE = 2
-_ROWS, _ROWS_EACH = 500, 6  # of a sample: in any case, and for each landmark
-_FEATURES = 50  # of the kernel: in any case, and one for each landmark
-_ROUNDS = 3  # of exchanges, at most; in a sample one
+_ROWS, _ROWS_EACH = 500, 6  # rows of a sample: a constant, and more for each landmark
+_FEATURES = 50  # features of the kernel, and one more for each landmark
+_ROUNDS = 3  # rounds of exchanges at most; a sample gets one round
 _WORTH_A_ROUND = 0.01  # share of the trace that a round must save for another one to follow
 _USED_UP = 1e-12  # share of the largest diagonal entry below which an item has nothing to add
 _CANCELLED = 1e-3  # share of the trace below which updated numbers have lost too many digits
 
 
 class DistinctRows(NamedTuple):
-    """The rows of X to pick from, and the weight of each, which counts as repetitions."""
+    """The rows of X to pick from, and their weights: weight 3 stands for three equal rows."""
 
     X: Matrix
     rows: Integers
@@ -56,8 +57,8 @@ def merge(X: Matrix, weights: Floats) -> DistinctRows:
     """Return the first of each set of equal rows, and the summed weights of the set.
 
     Rows without weight are left out. The order depends on the rows alone, not on their places, so
-    that repeated and shuffled rows give the same draw. Rows are told apart by a 64-bit hash: should
-    two of a million collide (odds of one in thirty million), one of them could not be picked.
+    that repeated and shuffled rows give the same draw. Rows are told apart by a 64-bit hash: if
+    two of a million collide (a chance of one in thirty million), one of them cannot be picked.
     """
     rows = np.flatnonzero(weights > 0).astype(np.int64)
     _, first, group = np.unique(row_keys(X)[rows], return_index=True, return_inverse=True)
@@ -119,7 +120,7 @@ def search_rows(
 ) -> tuple[Integers, float]:
     """Return m of the rows that leave a small trace of the kernel, and that trace.
 
-    The trace is that of the rows looked at: all, or a sample of many. Fewer than m rows are
+    The trace is that of the rows that the search looks at: all, or a sample. Fewer than m rows are
     returned if they explain all of the kernel.
     """
     X, rows, weights = given
@@ -131,7 +132,7 @@ def search_rows(
         rows, rounds = rows[chosen], 1
     points = X[rows]
     K = kernel(points, points)
-    if n <= _ALL:  # weights have had their effect on a sample
+    if n <= _ALL:  # a sample is already drawn by weight
         K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
     with one_thread():
         Phi = _leading_features(K, more * (_FEATURES + m), rng)
@@ -171,13 +172,13 @@ PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
 
 
 class _Landmarks:
-    """Landmarks, what they leave of the kernel, and what each item would take away from that."""
+    """Landmarks, the residual of the kernel, and by how much each item would lower its trace."""
 
     def __init__(self, Phi: Floats, diagonal: Floats, m: int) -> None:
         rounding = _USED_UP * float(diagonal.max())  # added to tails so that G has an inverse
         self.Phi, self.C = Phi, Phi.T @ Phi
         self.tail = np.maximum(diagonal - np.einsum("ij,ij->i", Phi, Phi), rounding)
-        self.least = 2 * rounding  # of an item that has something to add
+        self.least = 2 * rounding  # smallest R_ii of an item that can lower the trace
         self.items = np.full(m, -1)  # -1: a free place
         self.Phi_B = np.zeros((m, Phi.shape[1]))  # zero at free places, where G is the identity
         self.G = np.eye(m)
@@ -185,7 +186,7 @@ class _Landmarks:
         self._compute()
 
     def search(self, rounds: int) -> None:
-        """Put in landmarks greedily; then take out each in turn, and put in what is best there."""
+        """Add landmarks greedily; then replace each in turn by the item that is best there."""
         m = len(self.items)
         for place in range(m):
             item = self.best()

@@ -33,7 +33,7 @@ _LARGEST = 1e150  # sums of the squares of larger entries exceed the range of fl
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
 
 
-@dataclass(eq=False, repr=False)  # the rest is scikit-learn's
+@dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
 class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pick rows that stand for all rows, and use them as landmarks of a kernel.
 
@@ -46,7 +46,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Parameters
     ----------
     n_landmarks : int, default 10
-        How many rows to pick. Should X have fewer distinct rows, all of them, with a warning.
+        How many rows to pick. If X has fewer distinct rows, all are picked, with a warning.
     transformer : str, scikit-learn transformer or None, default None
         None: search. Otherwise the rows are a draw from a projection DPP: row i gets features f_i,
         as many as there are landmarks, and B has probability proportional to
@@ -54,24 +54,24 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ``n_landmarks - 1`` principal coordinates, so that the determinant is proportional to the
         volume of the simplex with the landmarks as corners. ``"kernel"``: the leading
         eigenfunctions of ``kernel``. ``"isomap"`` and any transformer: the same simplex in the
-        coordinates that it gives. ``"precomputed"``: X itself, with ``n_landmarks`` columns.
+        transformed coordinates. ``"precomputed"``: X itself, with ``n_landmarks`` columns.
         Where there are too few coordinates for "pca", "isomap" or a transformer, the
         eigenfunctions of the kernel ``exp(-distance / spread)`` of the coordinates are taken.
     kernel : str or callable, default "rbf"
         The kernel to approximate: a name that `sklearn.metrics.pairwise.pairwise_kernels` knows,
         or a function of two rows.
     gamma : float, "scale" or None, default "scale"
-        Of the kernel. "scale" is ``1 / (n_features * X.var())`` as in `sklearn.svm.SVC`; None
-        leaves it to the kernel.
+        Parameter of the kernel. "scale" is ``1 / (n_features * X.var())`` as in
+        `sklearn.svm.SVC`; None leaves it to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
-        Of DPP draws: divide the weight q_i of a row by the squared length that its features leave
-        out (plus a hundredth of the mean): D-optimal design if that part is noise. False: all rows
-        weigh the same.
+        For DPP draws: divide the weight q_i of a row by the squared length that its features leave
+        out (plus a hundredth of the mean). If that part is noise, the law is proportional to the
+        criterion of D-optimal designs. False: all rows have the same weight.
     n_draws : int, default 1
-        Number of searches or draws, of which the best is kept: that which leaves the least trace
-        or, of DPP draws, has the highest probability.
+        Number of searches or draws, of which the best is kept: the one that leaves the least trace
+        or, for DPP draws, the one of highest probability.
     method : {"auto", "search", "rp-cholesky", "exact", "zonotope", "exchange"}
         ``"auto"``: search, or with a ``transformer`` the best way to draw. ``"rp-cholesky"``: the
         pivots of `zonodpp.features.rp_cholesky`. The others are ways to draw, as in
@@ -86,13 +86,13 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     landmarks_ : (n_landmarks, n_features) array or sparse matrix
         Those rows, in lexicographic order.
     log_prob_ : float
-        Of DPP draws: log probability of this choice among all sets of distinct rows.
+        For DPP draws: log probability of this choice among all sets of distinct rows.
     gamma_ : float or None
         The gamma in use.
     normalization_ : (n_landmarks, n_landmarks) array
-        ``K_mm^(-1/2)``, of the kernel between landmarks.
+        ``K_mm^(-1/2)``, where K_mm is the kernel matrix of the landmarks.
     transformer_ : transformer
-        The fitted one, if one was given or by "isomap".
+        The fitted transformer, if one was given or made by "isomap".
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -145,8 +145,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         y : ignored
             Here so that pipelines can pass it.
         sample_weight : (n_samples,) array_like, optional
-            A row of weight 3 is treated as three equal rows, one of weight 0 as none: weights
-            enter the trace, the features and the probabilities.
+            A row of weight 3 is treated as three equal rows, and a row of weight 0 is left out:
+            weights enter the trace, the features and the probabilities.
 
         Returns
         -------
@@ -254,7 +254,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: MatrixLike) -> Floats:
         """Return ``K(X, landmarks) K_mm^(-1/2)``, the Nystroem features of the rows.
 
-        Their inner products approximate the kernel, exactly so where a landmark is one of the two.
+        Inner products of these features approximate the kernel. They are exact where one of the two
+        rows is a landmark.
 
         Parameters
         ----------

@@ -32,8 +32,8 @@ ne nepali, nl dutch, nn norwegian, no norwegian, pl polish, pt portuguese, ro ro
 ru russian, sr serbian, st sesotho, sv swedish, ta tamil, tr turkish, yi yiddish
 """
 STEMMERS: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _STEMMERS))
-# Accents and other signs beyond the thirty that Unicode's stream-safe text (UAX 15) has in a row.
-# Python sorts a run of accents in a time that grows with the square of its length.
+# The accents and other signs of a run beyond the first thirty, which are all that stream-safe text
+# (Unicode UAX 15) has. The time in which Python sorts such a run is quadratic in its length.
 _SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
 
 
@@ -70,7 +70,7 @@ def read_language(language: str | None) -> Language:
 
 
 def words(sentence: str) -> list[str]:
-    """Return the words in lower case; each ideograph is a word of its own.
+    """Return the words in lower case; each ideograph or kana is a word of its own.
 
     For ASCII text these are the tokens of the package rouge-score.
 
@@ -109,8 +109,8 @@ def rarity(counts: sp.csr_array) -> Floats:
 def is_content(word: str, code: str) -> bool:
     """Tell whether a word says what a text is about, unlike "the" or "was".
 
-    English has scikit-learn's list of words that do not. Of other languages, words of at most three
-    letters do not.
+    In English, the words in scikit-learn's list of stop words do not. In other languages, words of
+    at most three letters do not.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def minimum_bayes_risk(
 ) -> tuple[Integers, float, Floats]:
     """Return the draw with the largest mean ROUGE-1F against all draws.
 
-    That a draw is compared with itself too adds the same to all, and so does not matter.
+    Each draw is also compared with itself. This adds the same number to all means.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def minimum_bayes_risk(
     Returns
     -------
     best : (k,) array of int
-        The draw chosen; of equals the first.
+        The draw chosen; the first one if several are equally good.
     value : float
         Its mean ROUGE-1F.
     means : (distinct draws,) array
-        The same for each distinct draw, in lexicographic order.
+        The mean ROUGE-1F of each distinct draw, in lexicographic order.
 
     Examples
     --------

@@ -20,12 +20,13 @@ from zonodpp.maximum import find_map
 from zonodpp.runs.sampling import sample
 from zonodpp.targets import ProjectionDPP
 
-# The kernel is approximated by this many directions, of which the k leading ones are used: more
-# than k, so that these are close to its own, and at least enough for a table of a few hundred rows.
+# The approximation of the kernel has so many directions for each of the k rows, and at least the
+# second number, which is enough for a table of a few hundred rows. Only the k leading directions of
+# these are used. They are close to the leading directions of the kernel, as there are more than k.
 _DIRECTIONS_PER_ROW, _LEAST_DIRECTIONS = 4, 100
 _DIGITS = 4  # rows that differ by less than 10^-4 standard deviations count as equal
 
-_MOST_LEVELS = 20  # of a category that get a column of their own; all others share one
+_MOST_LEVELS = 20  # levels of a category that have a column of their own; the others share one
 _RARE = 0.01  # a level that a smaller share of the rows has is pooled with other rare ones
 _COVERED = 0.5  # share of the rows that the levels kept must have, or the column is left out
 _FEW_ROWS = 20  # in shorter tables, consecutive numbers may be measurements
@@ -64,11 +65,11 @@ def diverse_rows(
     k : int
         How many rows, at most as many as there are.
     columns : list of names, or one name, optional
-        The columns that count, even if they look like identifiers or like text. Text of which
-        every value differs is left out all the same. None: all that can be used.
+        The columns that count, even if they look like identifiers or like text. Text whose values
+        are all different is left out even then. None: all columns that can be used.
     weights : column name or (n,) array_like, optional
-        Chances are proportional to the product of the weights of the rows. A row of weight zero is
-        never picked. The column does not count for distances.
+        The probability of a set is multiplied by the product of the weights of its rows. A row of
+        weight zero is never picked. A column of weights does not count for distances.
     answer : {"best", "draw"}
         The likeliest set that a search finds, the same each time, or a random draw.
     rng : seed or Generator, optional
@@ -77,8 +78,8 @@ def diverse_rows(
     Returns
     -------
     pandas.DataFrame
-        The rows picked, in their order, with all columns. ``attrs["diverse_rows"]`` says what was
-        made of each column, and how many rows are distinct.
+        The rows picked, in the order of the table, with all columns. ``attrs["diverse_rows"]``
+        says how each column was used, and how many rows are distinct.
 
     Raises
     ------
@@ -139,13 +140,13 @@ def diverse_rows(
 
 
 def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -> Integers:
-    """Return k rows, sorted; all distinct rows come in before a second copy of any of them."""
+    """Return k rows, sorted; no second copy of a row is picked before all distinct rows."""
     [generator] = spawn(rng, purpose="rows")
     if k == len(points):
         return np.arange(k)
     usable = np.flatnonzero(weights)
     copy = _copy_numbers(row_keys(points)[usable])
-    # Copies number 0 of all rows come in, then copies number 1, and so on, as long as all fit.
+    # Copy 0 of every distinct row is picked, then copy 1, and so on, as long as all of them fit.
     rounds = np.searchsorted(np.cumsum(np.bincount(copy)), k, side="right")
     chosen = usable[copy < rounds]
     if left := k - chosen.size:
@@ -221,8 +222,8 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> _EncodedTab
 
     Each column that is used adds the same to the mean squared distance of two rows, whether it is
     a number or a category of many levels. Columns that are named are used even if they look like
-    identifiers or like text, unless they are text of which every value differs: that adds the same
-    to all distances.
+    identifiers or like text, unless they are text whose values are all different: such a column
+    adds the same to all distances.
 
     Examples
     --------

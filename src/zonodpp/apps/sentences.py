@@ -1,4 +1,4 @@
-"""A text as its sentences: HTML, paragraphs, headings, lists, wrapped lines, then `sentencex`."""
+"""Text into sentences: HTML, paragraphs, headings, lists and wrapped lines, then `sentencex`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zonodpp.apps.languages import UNSPACED, WORD, read_language
 LONGEST = 3000
 # The longest sentence, in words. Longer ones are cut, at the end of a clause where there is one.
 MOST_WORDS = 120
-_LONG = 40  # words from which a piece is split inside quotations and brackets
+_LONG = 40  # words; a longer piece is also split inside quotations and brackets
 _TITLE = 10  # words of the longest line without a full stop that counts as a heading
 
 _MONSIEUR = re.compile(r"(?:^|[\s(\u00ab])M\.$")
@@ -47,8 +47,8 @@ _LINES = textwrap.TextWrapper(
     LONGEST, drop_whitespace=False, break_on_hyphens=False, expand_tabs=False
 )
 
-# HTML: what tells it from plain text, elements whose text is no part of the page, and what stands
-# for the beginning of an element: nothing if it is part of a line, by default a new paragraph.
+# HTML: the tags that tell it from plain text; the elements whose text is not part of the page; and
+# what replaces an opening tag: nothing within a line, by default a new paragraph.
 _TAGS = re.compile(r"</(?:p|div|html|body|span|a|h[1-6]|li|td|i|b|em)\s*>|<br\s*/?>|<p>", re.I)
 _SKIPPED = re.compile("head|script|style|template|noscript|svg|nav|footer|aside|form|button|select")
 _INLINE = "a abbr b cite code em font i kbd mark q s small span strong sub sup time tt u var wbr"
@@ -63,7 +63,7 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
 
     Blank lines end a sentence. Headings and list entries stand by themselves. Lines that were
     wrapped are joined again, and words that were broken at the end of a line are mended. Of HTML
-    only the text counts. What holds no letter and no digit is left out. A sentence of more than
+    only the text counts. A piece without any letter or digit is left out. A sentence of more than
     40 words is split inside quotations and brackets too, and one that is still longer than 120
     words or 3,000 characters is cut. The time is proportional to the length of the text, whatever
     the text is.
@@ -131,7 +131,7 @@ class _Page(HTMLParser):
         self.skipped = 0  # how many elements without text are open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # The end of the head need not be written.
+        # HTML allows the closing tag of the head to be left out.
         self.skipped = 0 if tag == "body" else self.skipped + bool(_SKIPPED.fullmatch(tag))
         self.parts.append(_OPENING.get(tag, "\n\n"))
 
@@ -177,7 +177,7 @@ def _units(block: str) -> list[_Unit]:
     longest = max(map(len, lines), default=0)
     units: list[_Unit] = []
     in_list = True  # numbers open an entry at the top of a block, in a list, and after a colon
-    before = None  # the line above, if this one may go on with it
+    before = None  # the line above, if the next line may continue it
     for line in lines:
         bullet = _BULLET.match(line)
         numbers = in_list or units[-1].lines[-1].endswith(":")
@@ -233,7 +233,7 @@ def join_sentences(lines: list[str], hyphen: str = "") -> str:
 def _pieces(unit: str, code: str, segment: Segment) -> Iterator[str]:
     """Split a unit into pieces of at most LONGEST characters, one window of text after another.
 
-    The last piece of a window may go on: it begins the next window.
+    The last piece of a window may be incomplete, so the next window begins with it.
     """
     rest = ""
     for start in range(0, len(unit), LONGEST):
@@ -249,7 +249,7 @@ def _pieces(unit: str, code: str, segment: Segment) -> Iterator[str]:
 def _segments(text: str, code: str, segment: Segment, marks: str) -> list[str]:
     """Return the sentences of a text, with some marks hidden from the splitter.
 
-    The splitter never splits between two quotation marks. An apostrophe looks like one of them.
+    The splitter never splits between two quotation marks, and it takes an apostrophe for one.
     """
 
     def hide(run: re.Match[str]) -> str:
@@ -264,7 +264,7 @@ def _segments(text: str, code: str, segment: Segment, marks: str) -> list[str]:
         start += length
         last = pieces[-1].rstrip() if pieces else ""
         kept = last.rstrip(_MARKS)
-        if kept != last and (not kept or kept[-1].isspace()):  # opens the sentence that comes
+        if kept != last and (not kept or kept[-1].isspace()):  # marks that open the next sentence
             pieces[-1], piece = kept, last[len(kept) :] + piece
             last = kept.rstrip()
         goes_on = (

@@ -11,10 +11,10 @@ from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.kdpp import KDPP
 
-_CLOSE = 0.005  # of the range of relevance, within which its expectation is that asked for
+_CLOSE = 0.005  # error allowed in the expected relevance, as a share of its range
 _STEPS = 40
 _SMALLEST = -300.0  # log of the smallest factor of an item: its square is a positive number
-_STRONGEST = -2.0 * _SMALLEST  # beyond it all items but the most relevant have that factor
+_STRONGEST = -2.0 * _SMALLEST  # beyond it, the less relevant half of the range has that factor
 
 
 def draw(

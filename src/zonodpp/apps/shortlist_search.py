@@ -3,11 +3,11 @@
 Two items at distance d repel each other with energy d^(-5/4), the distance being one minus the
 similarity. The search begins with the most relevant items. It then exchanges one item at a time,
 each time the pair with the largest loss of energy for each unit of relevance given up, for as long
-as the list stays above the relevance asked for. The energy of a pair grows without bound as the two
-become alike, so that it keeps the nearest two items apart and not only the average. Larger powers
-favour the smallest distance of a list, smaller ones the mean distance.
+as the list stays above the relevance asked for. The energy of a pair grows without bound as its two
+items become alike, so low energy means that even the two nearest items are far apart, not only that
+the mean distance is large. Larger powers favour the smallest distance, smaller ones the mean.
 
-NumPy is all that is needed: rows of the similarity matrix are computed when an item comes in.
+The search needs NumPy alone: it computes a row of the similarity matrix when an item enters.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from zonodpp.arguments import as_count, as_positive, as_scores, check_finite
 
 _ALIKE = 1e-6  # the distance that all closer pairs count with, so that energies stay finite
 _DUPLICATES = 1e-7  # the distance that near-duplicates count with: no gain makes up for it
-_CHOSEN = 1e100  # energy of items that are in the list already: they cannot come in
-_EXCHANGES = 1000  # ends the search should rounding errors make it go round in circles
+_CHOSEN = 1e100  # energy of items that are in the list already, so that they cannot enter
+_EXCHANGES = 1000  # at most, in case rounding errors make the search go round in circles
 _TABLE = 64  # candidates whose energies are computed all at once
 _PRODUCT = 400_000  # multiplications of a block: BLAS takes several times as long for larger ones
 _WORTHWHILE = 0.01  # least gain of an exchange, as a share of the smallest energy of an item
@@ -48,7 +48,7 @@ class Candidates(NamedTuple):
     def of(cls, rows: Matrix, relevance: Floats, k: int, duplicates: float | None) -> Self:
         """Choose the similarity: the cosine, or for fewer than k columns that of distances.
 
-        Rows are brought to length one where they are: pass a copy.
+        Rows are scaled to length one in place: pass a copy.
         """
         if duplicates is not None and not 0.0 < duplicates <= 1.0:
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
@@ -73,7 +73,7 @@ class Candidates(NamedTuple):
         return cosines if isinstance(cosines, np.ndarray) else np.asarray(cosines.toarray())
 
     def near(self, some: slice, stop: int | None = None) -> Booleans:
-        """Tell which items (columns; all or the first) are near-duplicates of some (rows)."""
+        """Tell which items (columns; all, or the first ``stop``) nearly duplicate some (rows)."""
         found = 1.0 - self.similarity(self.rows[some], self.rows[:stop]) <= self.least_distance
         found.flat[some.start :: found.shape[1] + 1] = False
         return np.asarray(found)
@@ -128,7 +128,7 @@ class Limits(NamedTuple):
         at_least: Mapping[Hashable, int],
         at_most: Mapping[Hashable, int] | int | None,
     ) -> Self | None:
-        """Check limits of n items; return those of some, in this order, or None without limits."""
+        """Check limits of n items; return those of the items in ``order``, None without limits."""
         if (costs is None) != (budget is None):
             raise ValueError("costs and budget come together: pass both or neither")
         quotas = bool(at_least) or at_most is not None
@@ -183,11 +183,11 @@ class Limits(NamedTuple):
 
         These are items within the budget, of groups below their quota. If ``scarce``, the quota is
         the least number of items and not the most. What is left of the budget must be enough for
-        the cheapest of all items that are then still needed for the least numbers.
+        the cheapest items that are then still needed to reach the least numbers.
         """
         counts = np.bincount(self.groups[chosen], minlength=len(self.least))
         spent = float(self.costs[chosen].sum())
-        # An item replaces the dearest of those that its group would get at the lowest cost.
+        # The item takes the place of the most expensive one that its group would otherwise get.
         cost, dearest = self._cheapest(counts, free)
         replaced = dearest[self.groups]
         affordable = spent + cost - replaced + self.costs <= self.budget
@@ -197,8 +197,8 @@ class Limits(NamedTuple):
     def _cheapest(self, counts: Integers, free: Booleans) -> tuple[float, Floats]:
         """Return the lowest cost of the free items that are needed for the least numbers.
 
-        ``counts`` are the numbers of chosen items. Also returned is the cost of the dearest of
-        the needed items of each group, zero where none are needed.
+        ``counts`` are the numbers of chosen items of each group. Also returned is, for each group,
+        the cost of the most expensive item that is needed, zero where none is needed.
         """
         total, dearest = 0.0, np.zeros(len(self.least))
         for group in np.flatnonzero(self.least > counts):
@@ -287,7 +287,7 @@ def diversify(
     least = _WORTHWHILE * float(own.min())
     own[:fixed] = -_CHOSEN  # no gain is large enough to give these up
     column = own[:, None]
-    total += least  # so that gains are those beyond the least one
+    total += least  # so that only the part of a gain above the least one counts
     total[chosen] = _CHOSEN
     loss = np.subtract.outer(relevance[chosen], relevance)
     price = np.maximum(loss, tiny)

@@ -22,13 +22,14 @@ from zonodpp.arguments import (
     spawn,
 )
 
-# Candidates are at least so many times k items, and all items of a relevance that the list can make
-# up for: at most so many times as far below the level asked for as the level is below the top.
-# Wider pools found no better lists on the collections of benchmarks/bench_shortlists.py.
+# The search looks at the _TIMES_K * k most relevant items at least. Where the level asked for is a
+# distance d below the top, it also looks at all items down to _REACH * d below the level, because
+# more relevant items can make up for them. Wider pools found no better lists on the collections of
+# benchmarks/bench_shortlists.py.
 _TIMES_K = 3
 _REACH = 2.0
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # computed with as they are
-_OF_EACH = ("relevance", "features", "rng")  # arguments that each list of a batch has its own of
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # types that need no conversion
+_OF_EACH = ("relevance", "features", "rng")  # arguments that differ from list to list of a batch
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Shortlist:
     indices : (k,) array of int
         Numbers of the items.
     relevance : (k,) array
-        Of these items, descending.
+        Relevance of these items, descending.
     labels : list
-        Of these items; their indices if none were given.
+        Labels of these items; their indices if no labels were given.
     given_up : float
         The share of the relevance above average that the list gives up, from 0 to 1.
     log_prob : float or None
@@ -131,21 +132,21 @@ def shortlist(
     relevance : (n,) array_like
         How good each item is: any scores, higher is better.
     features : (n, d) array_like, DataFrame or scipy.sparse matrix, or (B, n, d) array
-        What makes items alike, one row for each: similarity is the cosine. With fewer than k
-        columns it is ``exp(-distance / spread)`` instead. A batch of B lists, with relevance
-        (B, n), gives a list of B shortlists; all other arguments hold for each of them.
+        One row for each item: the similarity of two items is the cosine of their rows. For a dense
+        array of fewer than k columns it is ``exp(-distance / spread)`` instead. A batch of B lists,
+        with relevance (B, n), gives B shortlists; all other arguments hold for each of them.
     k : int, optional
         How many items; may be left out with a budget.
     diversity : float from 0 to 1, default 0.1
         The share of relevance that may be given up. At 0 the list is as relevant as the k most
         relevant items are; at 1 it may be as little relevant as items picked at random are, and
-        differs as much as can be. Only differences of relevance count, and only relative to their
-        range, so that a value means the same for all data.
+        its items differ as much as the search can achieve. Only differences of relevance count, and
+        only relative to their range, so that a value means the same for all data.
     duplicates : float or None, default 0.97
         Two items of this similarity or more are never picked together. None: no such limit.
     answer : {"best", "draw"}
         "best": the most diverse list that a search finds, always the same. "draw": a random list,
-        for exploration, from the k-DPP whose expected relevance is that of the level asked for.
+        for exploration, from the k-DPP whose expected relevance is what ``diversity`` asks for.
     include, exclude : list of items
         Items that must be picked, and items that must not; by number, from 0, or by label.
     costs, budget : (n,) array_like and float, optional
@@ -235,7 +236,7 @@ def shortlist(
         chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
 
     chosen.sort()
-    if fixed:  # all others come in the order of relevance
+    if fixed:  # without fixed items, the order of numbers is that of relevance
         chosen = chosen[np.argsort(-items.relevance[chosen], kind="stable")]
     lost = top - float(items.relevance[chosen].sum())
     return Shortlist(
@@ -294,7 +295,7 @@ def _in_order(
     order = np.argsort(-scores, kind="stable")
     if isinstance(include, tuple) and isinstance(exclude, tuple) and not include + exclude:
         return order, 0
-    names = importlib.import_module("zonodpp.targets.labels")  # with SciPy, which takes long
+    names = importlib.import_module("zonodpp.targets.labels")  # imports SciPy, which takes long
     known = names.LabelledItems(len(scores), labels)
     first, never = names.include_and_exclude(known, include, exclude)
     rest = order[~np.isin(order, np.append(first, never))]
@@ -302,7 +303,7 @@ def _in_order(
 
 
 def _as_length(k: int | None, budget: float | None, fixed: int, available: int, n: int) -> int:
-    """Return how many items to pick, those that must be picked among them."""
+    """Return how many items to pick, including those that must be picked."""
     if k is None and budget is None:
         raise TypeError("k must be a whole number; it may be left out with costs and a budget")
     k = available if k is None else as_count(k, "k", 1)

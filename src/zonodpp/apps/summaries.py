@@ -26,8 +26,8 @@ _FEATURES = ("auto", "central", "appendix", "spread", "lsa")
 _SENTENCES = 11  # as in the paper
 _DRAWS = 1000
 _WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
-_POOL = 1000  # sentences that draws of "central" are made of: the spectrum takes a second
-_RIDGE = 1e-9  # of the largest importance: draws may have more sentences than L has rank
+_POOL = 1000  # sentences among which draws of "central" choose: the spectrum takes a second
+_RIDGE = 1e-9  # times the largest entry, added to the diagonal: k may exceed the rank of L
 _TINY = 1e-300  # replaces zero as a divisor
 _IN_SPAN = 1e-10  # a share of the squared length that is rounding error
 _UNRELATED = 1e-6  # relevance of sentences without a word of the query: they come last
@@ -44,8 +44,9 @@ class Summary:
     indices : list of int
         Their places in ``all_sentences``, from 0.
     scores : list of float
-        What the sentences count, from 0 to 1. For "central": the importance, with the query, as a
-        share of the largest. For other features: the exact probability that a draw holds it.
+        How much each sentence counts, from 0 to 1. For "central": its importance (with the query,
+        if any) as a share of the largest. For other features: the exact probability that a draw
+        contains it.
     all_sentences : list of str
         The whole text, split, without headings.
     features : str
@@ -108,12 +109,12 @@ def summarize(
         A text, plain or HTML, or its sentences. Headings of a text are left out.
     sentences : int, optional
         How many to choose; 11 by default, if there is no limit of words. A text that has no more
-        than that is returned as it is.
+        sentences than that is returned as it is.
     words : int, optional
-        The most words that the summary may have; "central" and "best" only.
+        The most words that the summary may have; only with "central" features and answer "best".
     query : str, optional
-        What the summary should be about: the cosine of tf-idf vectors weighs the sentences. Those
-        without a word of the query come last, and with ``words`` they are left out.
+        What the summary should be about: sentences are weighted by the cosine of tf-idf vectors.
+        Those without a word of the query come last, and with ``words`` they are left out.
     features : {"auto", "central", "appendix", "spread", "lsa"} or (n, d) array_like
         "central", which is also "auto": important sentences that share few words (see Notes).
         "appendix": the eleven features of the paper's appendix B, with distinct stems for stemmed
@@ -152,8 +153,8 @@ def summarize(
     make projection DPPs.
 
     Of sentences with the same words only the first is a candidate, unless more are asked for than
-    there are different ones. Fewer sentences than features: the leading principal directions of
-    the standardised features are used. Features of too low a rank are completed by directions of
+    there are different ones. With fewer sentences than features, the leading principal directions
+    of the standardised features are used. Features of too low a rank are completed by directions of
     tf-idf, and where these too are used up, by arbitrary ones.
 
     References
@@ -196,7 +197,7 @@ def summarize(
     if query is not None:
         relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
         related = relevance[candidates] > _UNRELATED
-        if words is not None and related.any():  # a limit need not be reached
+        if words is not None and related.any():  # the summary may be shorter than the limit
             candidates = candidates[related]
     target: Target
     chosen: Subsets | Integers
@@ -232,9 +233,9 @@ def summarize(
 def _pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:
     """Pick at most k sentences, of at most ``budget`` words together, with a large determinant.
 
-    Each pick is the sentence with the largest part outside the span of those picked, of all that
-    the budget has room for (Chen, Zhang and Zhou, 2018). Where all are in the span, the most
-    important ones follow.
+    Each pick is, among the sentences that the budget has room for, the one with the largest part
+    outside the span of the earlier picks (Chen, Zhang and Zhou, 2018). Once all sentences are in
+    the span, the most important ones follow.
 
     Examples
     --------

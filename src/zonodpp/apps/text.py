@@ -16,8 +16,9 @@ from zonodpp.linalg.dense import to_dense, unit_rows
 from zonodpp.linalg.spectrum import leading_directions
 
 POSITIONS = ("first", "fifths")
-# Sentences of fewer words count as if they had so many. Without it summaries are full of calls and
-# exclamations; 20 costs recall. Chosen on texts that benchmarks/bench_summaries.py does not use.
+# Sentences of fewer words count as if they had so many. Without this, summaries are full of calls
+# and exclamations; with 20, recall is lower. The number was chosen on texts that
+# benchmarks/bench_summaries.py does not use.
 _SHORT = 12
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words
 _NEGLIGIBLE = 1e-8  # singular values below this share of the largest count as zero
@@ -63,10 +64,10 @@ def appendix_features(
 ) -> Floats:
     """Return the eleven features of the paper's appendix B, (n, 11).
 
-    Characters and words; characters and words after stemming; the sum of the tf-idf values of its
-    words; the mean cosine distance to all other sentences; five indicators of position. Stemming
-    leaves the number of words as it is, which would make two features the same; it changes how
-    many words are different, so that is what is counted after stemming.
+    The features of a sentence are: its characters and words; characters and words after stemming;
+    the sum of the tf-idf values of its words; its mean cosine distance to all other sentences; five
+    indicators of position. Stemming leaves the number of words as it is, which would make two
+    features the same. It changes how many words are different, so distinct stems are counted.
 
     Parameters
     ----------
@@ -113,8 +114,8 @@ def relevance(
     """Return how near each sentence is to a query: the cosine of tf-idf vectors, at least floor.
 
     Of the query only content words count, if it has some. The idf is log((1 + n) / (1 + df)), so
-    that words of all sentences count for nothing. The floor keeps the rank: an item of weight zero
-    could never be drawn.
+    that words in all sentences count for nothing. The floor keeps every sentence possible: an item
+    of weight zero could never be drawn.
 
     Examples
     --------
@@ -172,8 +173,8 @@ def directions(
 ) -> Floats:
     """Return an orthonormal basis of the k features that the candidates are drawn by.
 
-    Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`. Of more
-    than k features, these are the leading principal directions.
+    Features are given, or "appendix", "spread" or "lsa" as in `zonodpp.apps.summarize`. For more
+    than k features, the basis is that of their leading principal directions.
     """
     fillers: tuple[Matrix, ...] = ()
     if not isinstance(features, str):
@@ -210,8 +211,8 @@ def completed_directions(
 ) -> Floats:
     """Return k orthonormal columns that span the leading directions of X, (n, k).
 
-    Where X has lower rank, the directions missing are the leading ones of the fillers, with what
-    is there already projected out.
+    If the rank of X is below k, the missing directions are the leading ones of the fillers, after
+    the directions that are already there have been projected out.
 
     Parameters
     ----------

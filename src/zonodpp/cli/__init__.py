@@ -52,7 +52,7 @@ def commands(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 when all went well, 2 with one line on standard error.
+    """Run the command line and exit, with code 0, or after an error with code 2 and one line.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
     except click.Abort:  # Ctrl-C
         return _INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest goes there
         return 1
     except Exception as error:
         if "--debug" in words and not isinstance(error, click.UsageError):

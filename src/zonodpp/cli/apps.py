@@ -124,7 +124,7 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
 
 
 def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
-    """Numerical rank and condition of the columns of X brought to one length, by blockwise QR.
+    """Compute the rank and the condition of the columns of X, scaled to one length, by QR.
 
     Examples
     --------

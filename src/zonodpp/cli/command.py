@@ -44,8 +44,8 @@ _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, Arithmeti
 # be encoded: control characters without tab and newline, separators, overrides, lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _QUOTED = 60  # characters shown of a piece of a file
-_LONGEST = 1000  # characters in a message, in which the advice stands at the end
-_ENDING = 300  # of those, the last ones that are kept
+_LONGEST = 1000  # characters in a message; the advice stands at its end
+_ENDING = 300  # the last characters of a longer message, which are kept
 _Form = TypeVar("_Form")
 Rows = Iterable[Sequence[object]]  # the names of the columns, then the rows
 
@@ -77,7 +77,7 @@ class Options:
 
 
 def _settings(kind: Any) -> dict[str, Any]:
-    """Return what click has to know of a type; a tuple is a repeatable option, int is positive."""
+    """Return click's settings for a type; a tuple is a repeatable option, an int is positive."""
     if get_origin(kind) is Literal:
         return {"type": click.Choice(get_args(kind))}
     if get_origin(kind) is tuple:
@@ -90,7 +90,7 @@ def _settings(kind: Any) -> dict[str, Any]:
 
 
 def option(words: str, help: str, **settings: Any) -> Any:
-    """Declare an option by its flags, what stands for its value in the help, and its help.
+    """Declare an option: ``words`` are its flags and the name of its value in the help.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) 
 
 
 def _check_features(source: str, X: Matrix, options: SampleOptions) -> None:
-    """Refuse features that cannot be independent, before memory for their square is taken."""
+    """Refuse features that must be dependent, before memory for their Gram matrix is taken."""
     n, d = X.shape
     if d > n:
         other = "rows" if options.items == "columns" else "columns"
@@ -142,7 +142,7 @@ def condition(target: Target, options: Restriction) -> Target:
 
 
 def run_sample(options: RunOptions, target: Target, track: _Sets = ()) -> Samples:
-    """Call `zonodpp.sample` with the options of a command; end it here if there are no draws."""
+    """Call `zonodpp.sample` with the options of a command; exit if it returns no draws."""
     names = ("draws", "method", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
     run = options.pick(*names) | _method_options(options)
     samples = sample(target, rng=options.seed, track=track or None, **run)
@@ -184,7 +184,7 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result:
 
 
 def _names(samples: Samples, rows: Sequence[ArrayLike]) -> list[str]:
-    """List the items of each row as people know them, on one line."""
+    """Return the items of each row by their labels, as one line of text."""
     items = np.unique(np.concatenate(rows)).astype(np.int64)
     texts = map(on_one_line, map(label_text, samples.target.labels_of(items)))
     names = dict(zip(items.tolist(), texts, strict=True))
@@ -203,7 +203,7 @@ def first_line(samples: Samples, seed: int | None, things: str = "items") -> str
 
 
 def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
-    """Set out the most frequent items, and sets, with exact probabilities where these are quick."""
+    """Return a table of the most frequent items and the sets, with probabilities if quick."""
     items, counts = np.unique(samples.subsets[samples.subsets >= 0], return_counts=True)
     top = np.argsort(-counts, kind="stable")[:_SHOWN]
     rows = [*items[top, None].tolist(), *sets]

@@ -52,7 +52,7 @@ def open_source(
     if not head:
         raise ValueError(f"{source.name} is empty: there is nothing to read")
     ending = os.path.splitext(file)[1].lower().lstrip(".")
-    text = "csv" if "csv" in known else "edges"  # what is not recognised is text
+    text = "csv" if "csv" in known else "edges"  # a file that is not recognised is text
     by_start = next((found for start, found in _STARTS.items() if head.startswith(start)), text)
     format = format or (ending if ending in known else by_start)
     if format not in known:
@@ -61,7 +61,7 @@ def open_source(
 
 
 def _open(file: str) -> Source:
-    """Say where a file is; what is not a regular file, a pipe for instance, is read at once."""
+    """Return the path of a regular file, or all bytes of anything else, such as a pipe."""
     if file == "-":
         if sys.stdin is None:
             raise ValueError("standard input is closed: give the name of a file, or pipe one in")
@@ -115,7 +115,7 @@ def read_array(source: Source, key: str | None = None) -> Matrix:
 def _read_archive(source: Source, key: str | None) -> Matrix:
     with readable(source, "a NumPy .npz file") as stream:
         names = check_archive(stream)
-    if key is None and {"format", "shape", "data"} <= set(names):  # by scipy.sparse.save_npz
+    if key is None and {"format", "shape", "data"} <= set(names):  # from scipy.sparse.save_npz
         return _read_sparse(source)
     if key is None and len(names) != 1:
         raise ValueError(f"{source.name} holds {len(names)} arrays; pass --key, {listed(names)}")
@@ -229,5 +229,5 @@ def _read_numbers(lines: Iterator[str]) -> Floats:
         return np.zeros((0, 3))
     try:
         return np.loadtxt(chain([first], lines), dtype=np.float64, comments="%", ndmin=2)
-    except ValueError as error:  # its row is one of the entries, not of the file
+    except ValueError as error:  # NumPy counts rows among the entries, not in the file
         raise ValueError(str(error).split(" at row ")[0]) from None

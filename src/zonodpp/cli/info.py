@@ -30,7 +30,7 @@ from zonodpp.streams.sources import RowSource
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
 _REQUIREMENT = re.compile(r"(?!zonodpp)([\w-]+)(?!.*extra == .(?:bench|dev|docs|lint|test)\b)")
-# Of these columns `rank_and_condition` factorises blocks of 8,000 rows, which take 256 MB.
+# With so many columns, `rank_and_condition` factorises blocks of 8,000 rows: 256 MB.
 _MOST_COLUMNS = 4000
 
 

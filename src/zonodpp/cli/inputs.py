@@ -73,12 +73,12 @@ class ItemTable:
 def read_table(
     options: Input, apart: str = "", *, passes: bool = False, source: Source | None = None
 ) -> ItemTable:
-    r"""Read the table in a file as the options of a command describe it, rows as they stand in it.
+    r"""Read the table in a file as the options of a command describe it; rows stay rows.
 
     ``apart`` is the option, "weights" or "relevance", that names a column which is kept apart from
     the features, or a file of its own. If ``passes`` is true, a file that is large for the memory
-    of this machine is read in passes. ``source`` is the file if it is open: a pipe can be opened
-    only once.
+    of this machine is read in passes. ``source`` is the file if it is open already: a pipe can
+    be opened only once.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _read_large(source: Source, options: Input, weights: str | None) -> ItemTabl
     if source.format == "npy":
         X, roles = _open_array(source, options, weights)
         n = len(X)
-        if len(roles.features) < X.shape[1] or roles.chosen:  # columns are taken in memory
+        if len(roles.features) < X.shape[1] or roles.chosen:  # these need all in memory
             return None
     else:
         facts = parquet_facts(source)
@@ -177,7 +177,7 @@ def _array_columns(source: Source, options: Input, weights: str | None) -> _Colu
 
 
 def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
-    """Find out what the columns of a Parquet file are; an index that pandas has saved has ids."""
+    """Find out what the columns of a Parquet file are; a saved index of pandas holds the ids."""
     with readable(source, "a Parquet file"):
         saved = (schema.pandas_metadata or {}).get("index_columns", [])
     index = [name for name in saved if name in schema.names]
@@ -235,7 +235,7 @@ def read_frame(
         cells = pandas.DataFrame(block, columns=names)
         text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
         words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
-        # Without low_memory the type of a column is found of all its cells, not of some.
+        # With low_memory=False, the type of a column follows from all its cells, not from some.
         table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
         table = table.set_axis(cells.columns, axis="columns")
     elif source.format == "parquet":

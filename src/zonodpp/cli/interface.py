@@ -50,8 +50,8 @@ class _ItemsInput(Input):
 class Restriction(Options):
     """Names of items that must be in a draw, and of items that must not be in it."""
 
-    include: tuple[str, ...] = option("--include ITEM,...", "Items that must be in.")
-    exclude: tuple[str, ...] = option("--exclude ITEM,...", "Items that must not be in.")
+    include: tuple[str, ...] = option("--include ITEM,...", "Items that must be in the result.")
+    exclude: tuple[str, ...] = option("--exclude ITEM,...", "Items that must not be in the result.")
 
 
 class RunOptions(Options):
@@ -60,15 +60,15 @@ class RunOptions(Options):
     draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
     seed: int | None = SEED
     method: Method = METHOD
-    algorithm: str | None = option("--algorithm NAME", "Of methods exact and trees.")
+    algorithm: str | None = option("--algorithm NAME", "The algorithm of exact or trees.")
     rule: str | None = option("--rule NAME", "heat-bath, metropolis or barker (exchange).")
     preset: str | None = option("--preset NAME", "paper (zonotope).")
     more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
     chains: int = option("--chains N", "Independent runs.", default=1)
-    burn_in: int = option("--burn-in N", "Steps dropped first.", default=0, type=_NOT_NEGATIVE)
+    burn_in: int = option("--burn-in N", "Steps to drop first.", default=0, type=_NOT_NEGATIVE)
     thin: int = option("--thin N", "Steps from draw to draw.", default=1)
     seconds: float | None = option("--seconds S", "Stop after this time.")
-    checkpoint: str | None = option("--checkpoint", "A file to go on from.", type=FILE)
+    checkpoint: str | None = option("--checkpoint", "Save the run, to continue it.", type=FILE)
     workers: int | None = option("--workers N", "Threads. Default: all processors.")
 
 
@@ -77,9 +77,9 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
     """Draw subsets of the rows of FILE whose items differ from each other.
 
     A draw has as many items as there are feature columns, or --rank. By default draws are exact
-    and independent, 1000 of them. Items are labels of --id, or row numbers from 0. Row numbers
-    name items also where labels are not numbers. A label that holds a comma stands in double
-    quotes.
+    and independent, 1000 of them. Items are named by labels of --id, or by row numbers from 0,
+    which can be used with labels too if no label is a number. Put a label that holds a comma in
+    double quotes.
 
     --out takes .npz (for zonodpp.Samples.load), .npy, .csv, .json and .parquet.
 
@@ -91,7 +91,7 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
       zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
-    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection, or L.")
+    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection kernel, or L.")
     rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
     jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
     power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
@@ -102,7 +102,7 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
     track: tuple[str, ...] = option("--track ITEM,...", "Estimate the chance of a set. Repeatable.")
     standardize: bool = option("--standardize", "Bring features to mean 0 and deviation 1.")
     missing: Literal["error", "drop", "median"] = option(
-        "--missing", "Empty cells: an error, rows to drop, or medians.", default="error"
+        "--missing", "Empty cells: an error, rows dropped, or medians.", default="error"
     )
 
 
@@ -122,7 +122,8 @@ class TreesOptions(RunOptions, Restriction, _GraphInput):
     """Draw spanning trees of the graph in FILE, exactly: by default one, as a list of edges.
 
     FILE is an edge list (lines "u v" or "u v weight"), GraphML, or a symmetric matrix of edge
-    weights (.mtx, .npz, .npy). A tree has a chance in proportion to the product of its weights.
+    weights (.mtx, .npz, .npy). The probability of a tree is proportional to the product of the
+    weights of its edges.
 
     --include and --exclude name edges by their ends, u-v or "u v", in either order.
 
@@ -140,8 +141,8 @@ class TreesOptions(RunOptions, Restriction, _GraphInput):
 class SummarizeOptions(Options):
     """Summarize the text in FILE by important sentences of it that differ from each other.
 
-    The text is UTF-8, plain or HTML. Sentences come in their order, one a line. The same text has
-    the same summary, unless --answer asks for random draws.
+    The text is UTF-8, plain or HTML. The summary has one sentence a line, in the order of the text.
+    The same text has the same summary, unless --answer asks for random draws.
 
     --out takes .txt, .csv, .json and .parquet.
 
@@ -157,11 +158,11 @@ class SummarizeOptions(Options):
     words: int | None = option("-w --words N", "The most words of the summary.")
     query: str | None = option("--query TEXT", "What the summary should be about.")
     answer: Literal["best", "mbr", "draw"] = option(
-        "--answer", "The likeliest, or of draws that of minimum Bayes risk, or one.", default="best"
+        "--answer", "The best summary, the draw of minimum Bayes risk, or a draw.", default="best"
     )
-    draws: int | None = option("-n --draws N", "Draws that mbr rests on.")
+    draws: int | None = option("-n --draws N", "Draws that mbr compares.")
     features: str = option("--features", "auto, appendix, spread or lsa.", default="auto")
-    language: str | None = option("--language CODE", "Of the text, such as en or de.")
+    language: str | None = option("--language CODE", "Language of the text: en, de, ...")
     method: Method = METHOD
     seed: int = SEED
 
@@ -170,7 +171,8 @@ class SummarizeOptions(Options):
 class LandmarksOptions(Input):
     """Pick rows of FILE that stand for all of them.
 
-    Text has one row a line, by its label or its number from 0. --csv has their features as well.
+    The text output has one line for each row: its label, or its number from 0. --csv has the
+    features of the rows as well.
 
     --out takes .npy (row numbers), .npz (row numbers and rows), .csv, .json and .parquet.
 
@@ -198,7 +200,7 @@ class RowsOptions(Input):
 
     Numbers and dates are standardised, categories and booleans encoded, missing values filled in
     and flagged. Identifiers, text of too many values and constant columns are left out; the result
-    says which. --columns names the columns that count, the rows written have all of them. --csv
+    says which. --columns names the columns that count; rows are written with all columns. --csv
     writes the rows as they stand in FILE. "zonodpp info FILE" tells beforehand what would be used.
 
     --out takes .csv, .json and .parquet.
@@ -219,8 +221,8 @@ class RowsOptions(Input):
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
 
-    Items are labels of --id, or row numbers from 0. Row numbers name items also where labels are
-    not numbers. A label that holds a comma stands in double quotes.
+    Items are named by labels of --id, or by row numbers from 0, which can be used with labels too
+    if no label is a number. Put a label that holds a comma in double quotes.
 
     --out takes .npy (row numbers), .csv, .json and .parquet.
 
@@ -242,8 +244,8 @@ class ShortlistOptions(Restriction, Input):
 class VolumeOptions(_ItemsInput):
     r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
-    In d dimensions the volume is the sum of |det| over all sets of d generators: exact for small
-    ones, an estimate with its standard error for large ones.
+    In d dimensions the volume is the sum of |det| over all sets of d generators. This
+    sum is computed for small matrices, and estimated with a standard error for large ones.
 
     Example:
       printf '1,0\n2,1\n0,2\n-1,1\n' | zonodpp volume -
@@ -261,7 +263,8 @@ class VolumeOptions(_ItemsInput):
 class InfoOptions(_ItemsInput):
     """Describe FILE (shape, rank, what a draw would be), or else this installation.
 
-    Of a table with text or missing values: its columns, their types, and what "zonodpp rows" uses.
+    For a table with text or missing values, show its columns, their types, and what "zonodpp rows"
+    uses.
 
     Example:
       zonodpp info

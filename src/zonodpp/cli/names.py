@@ -49,7 +49,7 @@ class ColumnRoles(NamedTuple):
 def find_columns(
     source: str, options: Input, weights: str | None, names: list[str], *, named: bool = True
 ) -> ColumnRoles:
-    """Find the columns that --id and --columns name; ``weights`` need not be a column."""
+    """Find the columns that --id and --columns name; ``weights`` may name a file instead."""
     known = {str(place): place for place in range(len(names))}
     known |= {name: place for place, name in reversed(list(enumerate(names)))}
 
@@ -142,7 +142,7 @@ def find_items(
 ) -> list[int]:
     """Return the numbers of items that an option names, each with commas between the names.
 
-    A number names an item where no label is a number. A label that several items have stands for
+    Numbers name items if no label is a number. A label that several items have stands for
     all of them if ``every`` is true; otherwise it is refused.
 
     Examples

@@ -18,7 +18,7 @@ from zonodpp.cli.names import ColumnRoles
 
 _HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
-Row = tuple[int, Sequence[str]]  # its line in the file from 1, or 0, and its cells
+Row = tuple[int, Sequence[str]]  # its line in the file from 1 (0: unknown), and its cells
 
 
 def read_rows(source: Source, header: bool | None) -> tuple[list[str], bool, Iterator[Row]]:

@@ -25,7 +25,7 @@ from zonodpp.targets.target import Target
 def prepare_on_device(
     method: Method, target: Target, track: Sets, chains: int, checkpointed: bool
 ) -> _DeviceChains:
-    """Prepare a sampler for the device, or say what is missing or has no version there."""
+    """Prepare a sampler for the device; raise an error that names what is missing there."""
     need_device()
     if isinstance(method, HitAndRun) and method.reflect is None:
         method = replace(method, reflect=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Function: TypeAlias = Callable[..., Any]  # that kernels call
 Word = np.uint64  # holds 32 or 64 random bits
 Words: TypeAlias = NDArray[np.uint64]  # the keys of all chains
-Index = np.uint64  # an index that is not negative: no code counts it from the end
+Index = np.uint64  # unsigned, so that no code for negative indices is compiled
 
 
 def device(function: Function) -> Function:

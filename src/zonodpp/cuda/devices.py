@@ -52,7 +52,7 @@ def launch(kernel: Any, blocks: int, threads: int, shared: int, *arguments: Any)
     """
     grid = min(blocks, resident_blocks(kernel, threads, shared, arguments))
     with warnings.catch_warnings():
-        # Numba advises to launch more blocks. For few chains there are no more.
+        # Numba advises to launch more blocks, but few chains need no more.
         warnings.filterwarnings("ignore", ".*Grid size .* low occupancy")
         kernel[grid, threads, 0, shared](*arguments)
 

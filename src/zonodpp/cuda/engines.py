@@ -32,13 +32,13 @@ from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
 
 _RESERVED = 1024  # bytes of shared memory that every block takes for itself
-_LONG_LINE = 10  # times r items: from there on long steps are far ahead, and the GPU has none
+_LONG_LINE = 10  # times r items; with more, long steps are far faster, and the GPU has none
 
 
 class Engine(Protocol):
     """One algorithm on the device; arrays of its state have one row for each chain.
 
-    ``changing`` names the arrays that a call changes, ``counted`` those of them that hold counts.
+    ``changing`` names the arrays that a call changes, ``counted`` the arrays of counts among them.
     """
 
     counters: tuple[str, ...]
@@ -70,7 +70,7 @@ def _need_shared(size: int, what: str) -> None:
 class _Draws:
     """Exact draws by vectors (n, r) on the device and the table that proposals are drawn from.
 
-    ``taking`` has the chances of eigenvectors, for DPPs and k-DPPs.
+    For DPPs and k-DPPs, ``taking`` has the probabilities with which eigenvectors are chosen.
     """
 
     def __init__(self, width: int, vectors: Any, table: Any, taking: Floats | None = None) -> None:
@@ -80,7 +80,8 @@ class _Draws:
     def lay_out(self, layout: Layout, every: bool = False) -> None:
         """Choose how threads hold proposals, which changes no draw.
 
-        With ``every``, the first independent proposals are taken, which is not the law.
+        With ``every``, each proposal that is independent of the earlier ones is accepted. That
+        is another law than that of the target; chains start from such draws.
         """
         self.kernel = exact.exact_kernel(self.width, self.mixture, every, layout)
         self.threads = layout.threads
@@ -113,7 +114,7 @@ class _ExactEngine(_Draws):
         self.lay_out(exact.layout_for(self.width))
 
     def start(self, keys: NDArray[np.uint64], init: Any) -> State:
-        """Return the counts alone: draws leave nothing behind."""
+        """Return the counts alone: independent draws have no other state."""
         return {"tested": np.zeros(len(keys), np.int64)}
 
     def advance(
@@ -162,7 +163,7 @@ class _BasesEngine:
         return to_device(np.pad(self.unit, ((0, 0), (0, total - self.n))).ravel())
 
     def start_bases(self, keys: NDArray[np.uint64], init: Any) -> Subsets:
-        """Return a basis for each chain: as given, or the first independent items in any order."""
+        """Return a basis for each chain: as given, or the first independent items proposed."""
         if init is not None:
             for basis in np.unique(np.atleast_2d(init), axis=0):
                 given_basis(basis, self.sampler.columns, self.n)
@@ -196,7 +197,7 @@ class _ExchangeEngine(_BasesEngine):
     ) -> None:
         """Choose how blocks hold chains, and with how many registers threads work.
 
-        Another ``power`` than that of the sampler is not the law.
+        A ``power`` other than the sampler's gives another law, for checks by a broken twin.
         """
         r, n, rule = self.width, self.n, RULES.index(self.sampler.rule)
         self.blocks = blocks or blocks_for(rule, r, n, shared_limit() - _RESERVED)
@@ -263,7 +264,7 @@ class _ZonotopeEngine(_BasesEngine):
     ) -> None:
         """Choose how many threads work on a chain, and with how many registers each.
 
-        Another ``exponent`` than that of the rule is not the law.
+        An ``exponent`` other than the rule's gives another law, for checks by a broken twin.
         """
         rule = self.sampler.rule
         lanes = lanes or lanes_for(self.n)

@@ -21,7 +21,7 @@ from zonodpp.cuda.walk_state import ChainMemory, is_inside
 from zonodpp.cuda.warps import WARP, any_thread, group_functions, wait
 from zonodpp.samplers.exchange_walk import BARKER, HEAT_BATH, METROPOLIS
 
-_WARPS = 8  # of a block, for targets that give a warp to each chain
+_WARPS = 8  # warps of a block, for targets that give a warp to each chain
 _SUMS = 16  # products that a thread sums at once
 
 
@@ -106,7 +106,10 @@ def _item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
 
     @inlined
     def noise_of(chain: ChainMemory, s: int) -> float:
-        """Return the size of products that are rounding errors; squares of these do no harm."""
+        """Return the size of products that are rounding errors.
+
+        It is 0 for power 2, because the squares of such products do no harm.
+        """
         if power == 2.0:
             return 0.0
         total = 0.0
@@ -121,7 +124,7 @@ def _item_choice(power: float, r: int, n: int, blocks: BlockShape) -> Function:
     def choose(
         level: float, chain: ChainMemory, s: int, products: Floats, first: int, masses: Floats
     ) -> int:
-        """Return the item in which the level falls, if it is this lane's; -1 if not."""
+        """Return the item whose interval holds the level, if it is this lane's; -1 if not."""
         noise = noise_of(chain, s)
         own_sum = 0.0
         for turn in range(each):
@@ -157,7 +160,7 @@ def heat_bath(
 
     @inlined
     def draw_level(chain: ChainMemory, step: int) -> float:
-        """Draw the place that is left, for all threads to see; return the level of the item."""
+        """Draw the place to change, for all threads to see; return the level of the new item."""
         spot, level = uniforms(chain.keys[chain.number], step, 0, STEP)
         if chain.lane == 0:
             chain.whole[Index(2 * chain.at + chosen)] = min(int(spot * r), r - 1)
@@ -168,7 +171,7 @@ def heat_bath(
     def chosen_item(
         level: float, chain: ChainMemory, products: Floats, first: int, masses: Floats
     ) -> tuple[int, int]:
-        """Return the place that is left and the item that takes it, -1 if there is none."""
+        """Return the place to change and the item that enters there, -1 if there is none."""
         s = chain.whole[Index(2 * chain.at + chosen)]
         item = choose(level, chain, s, products, first, masses)
         if item >= 0:
@@ -202,10 +205,10 @@ def proposal(rule: int, power: float, r: int, n: int, blocks: BlockShape) -> Fun
 
     @inlined
     def propose(chain: ChainMemory, step: int, vectors: Floats, masses: Floats) -> tuple[int, int]:
-        """Return the place of s, and t if their exchange is accepted, -1 if not."""
+        """Return the place to change, and the item that enters; -1 if it is rejected."""
         key, at = chain.keys[chain.number], chain.at
         level, spot = uniforms(key, step, 0, STEP)
-        if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
+        if rule == BARKER:  # twice a level below 1/2 is uniform again; others are rejected
             level *= 2.0
         s = min(int(spot * r), r - 1)
         wanted = level < 1.0 and n > r

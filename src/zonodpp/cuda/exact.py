@@ -2,11 +2,11 @@
 
 As in `zonodpp.samplers.exact`, items are proposed by their leverage scores and accepted with the
 share of their column that lies outside the span of the items taken before. Pending proposals are
-kept in the coordinates of that outside. When one is accepted, a Householder reflection turns it
-onto the last coordinate, the same reflection is applied to all pending proposals, and the
-coordinate is dropped. So nothing is computed twice. A vector is spread over the registers of a
-group of threads (`zonodpp.cuda.groups`), so that a thread needs few of them, and the device holds
-many blocks.
+kept in coordinates of the space orthogonal to that span. When one is accepted, a Householder
+reflection turns it onto the last coordinate, the same reflection is applied to all pending
+proposals, and the coordinate is dropped. So nothing is computed twice. A vector is spread over the
+registers of a group of threads (`zonodpp.cuda.groups`), so that a thread needs few registers, and
+the device holds many blocks.
 
 At first the reflections themselves are kept, and a batch of proposals goes through all of them.
 When few coordinates are left, the reflections are multiplied out to the matrix N that brings a
@@ -54,8 +54,8 @@ def layout_for(r: int) -> Layout:
 class Sizes(NamedTuple):
     """The sizes of a draw on the device."""
 
-    entries: int  # numbers of a vector in a thread before N is formed,
-    few: int  # and after
+    entries: int  # numbers of a vector in a thread before N is formed
+    few: int  # the same after N is formed
     room: int  # numbers of a whole vector, with those beyond r
     pitch: int  # numbers of a column of N
     pool: int  # doubles of shared memory for reflections and N
@@ -227,7 +227,7 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
         subsets: Subsets,
         looked_at: Integers,
     ) -> None:
-        """Fill subsets (draws, chains, width); rows are unit vectors, unless for a mixture."""
+        """Fill subsets (draws, chains, width); rows are unit vectors, except for a mixture."""
         board = Board(
             cuda.shared.array(0, float64),
             cuda.shared.array(room, float64),

@@ -52,7 +52,7 @@ def _exchange_function(r: int, blocks: BlockShape) -> Function:
 
     @inlined
     def exchange(chain: ChainMemory, s: int, t: int, vectors: Floats, counts: Integers) -> int:
-        """Let item t take place s, unless it is -1 or there already; return 1 if it did."""
+        """Let item t take place s, unless t is -1 or there already; return 1 if t entered."""
         moves = chain.exists and t >= 0 and t != chain.whole[Index(2 * chain.at + basis + s)]
         if not any_thread(moves):
             return 0

@@ -33,8 +33,8 @@ class Layout:
     registers : int
         The most that a thread may use; 0 leaves it to the compiler.
     guard : int
-        Entries of a vector that are guarded by one test. More of them are fewer branches, and more
-        numbers beyond the end of a vector.
+        Entries of a vector that one test of the length covers. A larger number means fewer branches
+        and more work on numbers beyond the end of a vector.
     """
 
     lanes: int

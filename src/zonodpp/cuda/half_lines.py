@@ -1,6 +1,6 @@
 """The walk over one half of a line on the device, tile by tile, see `zonodpp.samplers.line_steps`.
 
-Single numbers (lengths, weights, the pick) are computed by each lane of a chain alike.
+Each lane of a chain computes single numbers (lengths, weights, the pick) for itself.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
 
     @inlined
     def add_tile(tally: Floats, half: int, length: float) -> tuple[float, float]:
-        """Add the weight of a tile; return its part that a test lets pass, and a unit.
+        """Add the weight of a tile; return its part that a Metropolis test passes, and a factor.
 
-        All weights before are in terms of the unit, which is 1 but when densities overflow.
+        Earlier weights are to be multiplied by the factor, which is 1 unless densities overflow.
         """
         unit = 1.0
         while gibbs and tally[LEVEL] > tally[TOP]:
@@ -198,7 +198,7 @@ def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShar
         arrays: ZonotopeArrays,
         line: LineState,
     ) -> None:
-        """Add a tile to what was seen of the line, and pick it if its turn has come."""
+        """Add a tile to the sums over the line, and pick it if the sums pass the threshold."""
         passed, unit = add_tile(line.tally, half, length)
         record(passed, unit, chain, arrays.records)
         if line.tally[OTHERS] > line.tally[THRESHOLD]:

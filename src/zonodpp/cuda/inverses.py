@@ -34,7 +34,7 @@ def lanes_for(n: int) -> int:
 
 
 def spread(size: int, lanes: int) -> int:
-    """Return the least size from ``size`` on that puts the chains of a warp into other banks."""
+    """Return the least number from ``size`` on that puts chains of a warp into other banks."""
     return size + (lanes - size) % _BANKS
 
 
@@ -168,7 +168,7 @@ def replacement(r: int, lanes: int) -> Function:
 
     @inlined
     def replace(chain: ChainMemory, place: int) -> None:
-        """Let the item of the column take a place; every lane updates its own columns of T."""
+        """Put the item of the column at a place; every lane updates its own columns of T."""
         memory, at = chain.memory, chain.at
         numbers = cuda.local.array(CHUNK, float64)
         inverse = 1.0 / memory[Index(at + column + place)]
@@ -190,7 +190,7 @@ def replacement(r: int, lanes: int) -> Function:
 
 
 def _drift_test(r: int, lanes: int) -> Function:
-    """Compile the test whether T is the inverse of the basis no more."""
+    """Compile the test whether T has ceased to be the inverse of the basis."""
     pitch, basis = places_for(r).pitch, places_for(r).basis
     own, group_sum = turns(r, lanes), group_functions(lanes).sum
 
@@ -263,7 +263,7 @@ def renewal(r: int, lanes: int, replace: Function) -> Function:
     ) -> None:
         """Compute T anew by Gauss-Jordan elimination; count it, and whether T had drifted.
 
-        Chains that are not active go along, and their T stays as it is.
+        Threads of inactive chains make the same calls, and their T stays as it is.
         """
         memory, whole, at = chain.memory, chain.whole, chain.at
         drifted = has_drifted(chain, vectors)

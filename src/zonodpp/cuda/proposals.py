@@ -14,8 +14,8 @@ from zonodpp.cuda.philox import CHOICE, PROPOSAL, uniforms
 from zonodpp.cuda.warps import block_barrier, block_minimum, group_functions
 from zonodpp.samplers.mixture import first_above
 
-# A proposal whose squared share outside the span is smaller is taken as inside: rounding errors.
-# Such a proposal would be accepted with this probability, so the law does not notice.
+# A proposal whose squared share outside the span is smaller counts as inside: the share is rounding
+# error. The proposal would be accepted with no larger probability, so the law hardly changes.
 INSIDE = 1e-14
 INSIDE_AT_START = 1e-12
 
@@ -37,8 +37,8 @@ def chooser(width: int) -> Function:
     ) -> int:
         """Choose the eigenvectors that take part; return how many.
 
-        All threads draw uniform numbers, and the first goes through them, since for a k-DPP every
-        chance depends on how many have been taken before.
+        All threads draw uniform numbers, and the first thread compares them with probabilities,
+        since those of a k-DPP depend on how many eigenvectors have been taken before.
         """
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
         total = taking.shape[0]

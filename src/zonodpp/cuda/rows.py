@@ -12,7 +12,7 @@ from zonodpp.cuda.warps import wait
 
 _PART = 8  # products that a thread sums at once
 AHEAD = 24  # numbers that a thread reads before it uses them, if there are more than a few rows
-FEW = 16
+FEW = 16  # rows up to which a thread reads nothing ahead
 
 
 class ItemShares(NamedTuple):

@@ -16,8 +16,8 @@ class ChainMemory(NamedTuple):
     at: int  # where the memory of the chain begins
     lane: int
     number: int  # of the chain
-    exists: bool  # if not, the thread goes along with the last chain, and writes nothing
-    keys: Words  # of all chains; to read one again is faster than to hold what follows from it
+    exists: bool  # if not, the thread repeats the work of the last chain, and writes nothing
+    keys: Words  # of all chains; reading one again is faster than keeping its parts
 
 
 class Records(NamedTuple):

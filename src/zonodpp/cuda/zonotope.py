@@ -1,8 +1,8 @@
 """Hit-and-run on the zonotope on the device; the step is that of `zonodpp.samplers.line_steps`.
 
-A group of threads of one warp works on a chain, so that no barrier is wider than a warp. Single
-numbers (lengths, weights, the pick) are computed by each lane alike. The chains of a warp go
-through the tiles of their lines side by side, and wait for the longest of them.
+A group of threads of one warp works on a chain, so that no barrier is wider than a warp. Each lane
+computes single numbers (lengths, weights, the pick) for itself. The chains of a warp go through the
+tiles of their lines side by side, and wait for the longest of these lines.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from zonodpp.samplers.line_steps import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, V
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
 _FEW_REGISTERS = 80
-_OWN_MEMORY = 8192  # bytes of shared memory for each warp with which a multiprocessor is not full
+_OWN_MEMORY = 8192  # bytes of shared memory of a warp that do not limit the number of warps
 
 
 def registers_for(r: int, lanes: int) -> int:
-    """Return the registers of a thread at most, 0 for any number, as was the fastest on an H200.
+    """Return the most registers of a thread, 0 for no limit: what was fastest on an H200.
 
     Few registers let more warps run at once, unless shared memory allows few of them anyway.
     """

@@ -1,11 +1,11 @@
 """Features for DPPs when what you have is data, a kernel function or a kernel matrix.
 
-This is what scikit-learn does not have; its transformers serve as well, for instance
+Only builders that scikit-learn lacks are here. The transformers of scikit-learn serve as well:
 ``ProjectionDPP.from_features(Nystroem(n_components=20).fit_transform(X))``.
 
 Every builder returns an (n, m) array Phi with items as rows, so that ``Phi @ Phi.T`` is the kernel
-or close to it. It goes straight into ``ProjectionDPP.from_features(Phi)`` (draws of m items) or
-``DPP.from_features(Phi)`` (draws of any size).
+or close to it. The array goes straight into ``ProjectionDPP.from_features(Phi)`` (draws of m items)
+or ``DPP.from_features(Phi)`` (draws of any size).
 """
 
 from zonodpp.features.kernels import check_psd, nearest_psd, pivoted_cholesky, rp_cholesky

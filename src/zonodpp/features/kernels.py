@@ -1,4 +1,4 @@
-"""Kernels: features from one that is never formed, and a matrix checked and repaired."""
+"""Features of a kernel that is never formed; checks and repairs of kernel matrices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zonodpp.linalg.kernel import (
     rounding_share,
 )
 
-_DIAGONAL_BLOCK = 64  # the diagonal of a function is read off blocks of this size
+_DIAGONAL_BLOCK = 64  # the diagonal of a kernel function comes from blocks of this size
 
 
 def pivoted_cholesky(
@@ -30,7 +30,7 @@ def pivoted_cholesky(
     gamma: float | None = None,
     tol: float = 1e-10,
 ) -> Floats:
-    """Approximate a kernel by ``Phi Phi'``, column by column, always where it is worst.
+    """Approximate a kernel by ``Phi Phi'``, each time by the column of the largest error.
 
     Needs the kernel's diagonal and ``rank`` of its columns, O(n rank) memory and O(n rank^2) time.
     At full rank the result is exact.
@@ -46,12 +46,12 @@ def pivoted_cholesky(
     gamma : float, optional
         Inverse bandwidth, by default that of `median_gamma`.
     tol : float, default 1e-10
-        Stop when the trace of what is left is this share of the kernel's trace.
+        Stop when the trace of the remainder is at most this share of the kernel's trace.
 
     Returns
     -------
     (n, m) array
-        With m at most ``rank``, less if the kernel is used up before.
+        With m at most ``rank``, less if fewer columns reach ``tol``.
 
     See Also
     --------
@@ -87,7 +87,7 @@ def rp_cholesky(
     return_pivots: bool = False,
     rng: SeedLike = None,
 ) -> Any:  # Phi, or (Phi, pivots)
-    """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to what is left.
+    """Approximate a kernel by ``Phi Phi'`` with pivots drawn in proportion to the error.
 
     Randomly pivoted Cholesky is close to the best approximation of that rank on average, and is not
     misled by outliers. Pivots are drawn many at a time, with the same law as one after the other,
@@ -104,7 +104,7 @@ def rp_cholesky(
     gamma : float, optional
         Inverse bandwidth, by default that of `median_gamma`.
     tol : float, default 1e-10
-        Stop when the trace of what is left is this share of the kernel's trace.
+        Stop when the trace of the remainder is at most this share of the kernel's trace.
     return_pivots : bool, default False
         Whether to return the pivots too.
     rng : seed or Generator, optional
@@ -113,7 +113,7 @@ def rp_cholesky(
     Returns
     -------
     Phi : (n, m) array
-        With m at most ``rank``, less if the kernel is used up before.
+        With m at most ``rank``, less if fewer columns reach ``tol``.
     pivots : (m,) array of int
         With ``return_pivots=True``: the items at which the approximation is exact, in their order.
 
@@ -213,8 +213,8 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     K : (n, n) array_like
         A symmetric matrix.
     how : {"clip", "shift"}
-        ``"clip"`` sets negative eigenvalues to zero: the nearest one in the sum of squares.
-        ``"shift"`` adds one number to the diagonal: similarities of different items stay.
+        ``"clip"`` sets negative eigenvalues to zero: the nearest kernel in the Frobenius norm.
+        ``"shift"`` adds one number to the whole diagonal: other entries stay as they are.
 
     Returns
     -------

@@ -80,8 +80,8 @@ def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
     """Return the gamma at which a typical pair of items is neither equal nor unrelated.
 
     The median heuristic: ``1 / (2 median^2)`` of the distances for rbf, so that a typical pair has
-    similarity ``exp(-1/2)``, and ``1 / median`` of the sums of differences for laplacian. Distances
-    among at most 1,000 rows, evenly spaced, are looked at: no randomness.
+    similarity ``exp(-1/2)``, and ``1 / median`` of the sums of differences for laplacian. Only the
+    distances among at most 1,000 rows are used, evenly spaced in X: nothing is random.
 
     Parameters
     ----------

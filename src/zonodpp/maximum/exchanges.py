@@ -2,8 +2,8 @@
 
 With T = L_S^{-1} L_{S,j} and d_i = (L_S^{-1})_ii, an exchange of member i for item j multiplies
 det L_S by T_ij^2 + d_i s_j, where s_j is the part of L_jj that S does not explain. One pass over
-all items finds the best exchange. As a pass takes long where items are many, the items for which it
-found the best exchanges are searched on their own, until none among them helps, before the next.
+all items finds the best exchange. A pass over many items takes long. So before the next pass, the
+items with the best exchanges are searched on their own, until no exchange among them helps.
 
 D-optimal designs are k rows, at least as many as features, with the largest det(X_S' X_S). With
 l_ij = x_i' (X_S' X_S)^{-1} x_j, an exchange of row i of S for row j multiplies the determinant by
@@ -30,19 +30,19 @@ ENTRIES = 2**20  # of the tableau over all items that are computed at a time
 SHARE = 1 / 8  # of all items, those with the best exchanges, are searched on their own
 FEW = 1000  # items that are not divided further: a pass over them takes milliseconds
 _STARTS = 2  # random designs from which to climb too; more gain little (docs/designs.md)
-_FIRST = 1e4  # added to the log length of rows that are to be taken first; floats end at e^745
+_FIRST = 1e4  # added to log lengths of rows to take first: more than logs of floats can differ
 _LONGEST = 6  # rows that an excursion adds or drops; Mitchell's DETMAX takes the same number
 
 
 class Factor(NamedTuple):
-    """L_S, on the scale of one, as R'R with R from a QR of features and ridge."""
+    """L_S, scaled to a diagonal of ones, as R'R with R from a QR of features and ridge."""
 
     directions: Floats  # of S, orthonormal, as rows: features, then the ridge of each member
     inverse: Floats  # R^{-1}
     log_det: float  # of L_S, with its scale
 
     def left_over(self, unit: Floats, ridge: Floats) -> Floats:
-        """Return the share of items that the span of S does not explain."""
+        """Return the share of each item that the span of S does not explain."""
         m = unit.shape[1]
         if len(self.inverse) == m and not ridge.any():
             return np.zeros(len(unit))
@@ -65,8 +65,8 @@ def _factor_of(items: Items, members: Integers) -> Factor:
 class Climb(NamedTuple):
     """Where a search ended.
 
-    If settled, no exchange of a member for another item raises log det by more than 1e-9. If not,
-    rounding errors promised an exchange that does not. None: exchanges were not tried.
+    ``settled`` is True if no exchange of one member raises log det by more than 1e-9, False if
+    rounding errors promised a gain that an exchange did not bring, and None without exchanges.
     """
 
     members: Integers
@@ -213,7 +213,7 @@ def _factor(members: Floats) -> tuple[Floats, float]:
 
 
 def _exchanges(rows: Floats, members: Integers, inverse: Floats) -> tuple[Floats, Integers]:
-    """Return by what the best exchange for each row multiplies the determinant, and who leaves."""
+    """Return the largest factor of the determinant for each row, and the member that leaves."""
     inside = rows[members] @ inverse
     slack = 1.0 - np.einsum("ij,ij->i", inside, inside)
     gains, leaving = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)

@@ -1,7 +1,7 @@
 """The most likely subset, as nearly as it can be found: greedy picks, then exchanges.
 
-The exact answer is NP-hard in general. It is exact for spanning trees, where it is the tree of
-greatest weight.
+To find the most likely subset is NP-hard in general. For spanning trees the answer is exact: the
+tree of greatest weight.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Maximum:
         How many exchanges (for a free size also additions and removals) improved the greedy set.
     optimal : str
         What is known: ``"global"`` (no subset is more likely), ``"swaps"`` (no subset with one item
-        exchanged is), ``"greedy"`` (exchanges were not tried) or ``"rounding"`` (they were, as far
-        as floating-point numbers tell one from another).
+        exchanged is), ``"greedy"`` (exchanges were not tried) or ``"rounding"`` (no exchange helps,
+        as far as floating-point numbers can tell).
 
     See Also
     --------
-    zonodpp.find_map : Finds one.
+    zonodpp.find_map : The function that makes it.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def find_map(
 ) -> Maximum:
     """Find a subset of high probability: MAP inference by greedy picks and exchanges.
 
-    Items are picked one at a time, each the best addition. Then one
-    item at a time is exchanged for a better one, until no exchange makes the subset more likely.
-    Every exchange raises the probability, so the search ends. For a graph the answer is the
-    spanning tree of greatest weight, which is exact. For a `Design` it is a D-optimal design, by
-    the exchanges of Fedorov and the excursions of Mitchell's DETMAX.
+    Items are picked one at a time, each the best addition. Then one item at a time is exchanged for
+    a better one, until no exchange makes the subset more likely. Every exchange raises the
+    probability, so the search ends. For a graph the answer is the spanning tree of greatest weight,
+    which is exact. For a `Design` the search is one for D-optimal designs, by the exchanges of
+    Fedorov and the excursions of Mitchell's DETMAX.
 
     Parameters
     ----------

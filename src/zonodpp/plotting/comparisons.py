@@ -15,7 +15,7 @@ from zonodpp.samples import Samples
 _Errors = Mapping[str, tuple[ArrayLike, Floats, Look]]  # by name: x, (chains, points), a look
 _ROUNDING = 1e-9  # errors below this are those of floating-point numbers
 _LARGE = 3.0  # a factor on a linear axis up to which 1 and 1.1 can be told apart
-_LEVELS = [1, 1.1, 1.5, 2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5]  # marks where it is larger
+_LEVELS = [1, 1.1, 1.5, 2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5]  # ticks of a stretched axis
 
 
 def error_against_steps(
@@ -143,7 +143,7 @@ def error_against_seconds(
             raise ValueError(f"the time that {name!r} took is not known; use error_against_steps")
         pace = seconds[:, None] / draws
         moments = _spread(draws) / draws * np.median(seconds)
-        # A share of a draw is lost to rounding, not a draw.
+        # The factor keeps rounding errors from taking away a whole draw.
         had = np.clip(np.floor(moments / pace * (1 + 1e-12)).astype(np.int64), 1, draws)
         curves[name] = (moments, np.take_along_axis(error, had - 1, axis=1), look)
     return _draw_errors(curves, S, ax, "Wall-clock time of a chain [s]")
@@ -222,7 +222,7 @@ def draw_errors(ax: Axes, curves: _Errors, *, bands: bool = True) -> None:
         ax.plot(x, median, color=colour, linewidth=2, linestyle=style, label=name)
         lowest = min(lowest, float(np.min(median, initial=1.0, where=median > _ROUNDING)))
     ax.set(xscale="log", yscale="log")
-    # An estimate that is right by chance leaves the frame below.
+    # An estimate that is almost exact by chance may lie below the frame.
     ax.set_ylim(bottom=(0.15 if bands else 0.7) * lowest)
 
 
@@ -240,7 +240,7 @@ def draw_psrf(ax: Axes, curves: Mapping[str, tuple[ArrayLike, ArrayLike, Floats,
         ax.plot(steps, upper, color=colour, linestyle=style, linewidth=0.8)
         highest = float(np.max(upper, initial=highest, where=np.isfinite(upper)))
     ax.set(ylabel="Potential scale reduction factor", ylim=(0.99, None))
-    if highest > _LARGE:  # 1 and 1.1 stand apart, and large factors as on a logarithmic axis
+    if highest > _LARGE:  # stretched near 1, and logarithmic for large factors
         stretch = (lambda level: np.log(np.maximum(level, 0.91) - 0.9), lambda at: np.exp(at) + 0.9)
         ax.set_yscale("function", functions=stretch)
         ax.set_yticks([level for level in _LEVELS if level <= highest])

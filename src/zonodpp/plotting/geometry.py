@@ -66,7 +66,7 @@ def tiling(
     columns : bool, default False
         Draw the columns of A as arrows from the origin.
     names : bool, optional
-        Write its basis into each tile; by default where there are few.
+        Write the basis of each tile into it; by default only if there are few tiles.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def hit_and_run_step(
     proposal : float, optional
         An alpha on the chord: x + alpha d is marked as the point proposed.
     names : bool, optional
-        Write its basis into each tile; by default where there are few.
+        Write the basis of each tile into it; by default only if there are few tiles.
     colorbar : bool, default True
         Draw the scale of volumes beside the axes.
 
@@ -291,7 +291,7 @@ def _walls(roofs: Floats) -> tuple[Floats, Integers]:
 
 
 def _draw_tiles(ax: Axes, tiles: _Tiles, names: bool | None) -> None:
-    """Draw the tiles, the contour around them, and the basis of each tile if it has room."""
+    """Draw the tiles, the contour around them, and the basis of each if there are few tiles."""
     collections = optional("matplotlib.collections", "plot", "a plot")
     look = {"facecolors": "none", "edgecolors": _EDGES, "linewidths": 0.9}
     ax.add_collection(collections.PolyCollection(tiles.corners, **look))

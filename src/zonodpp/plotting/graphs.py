@@ -38,8 +38,8 @@ def spanning_tree(
     draw : int, default 0
         The number of the draw, as in ``samples[draw]``.
     positions : dict from node to (x, y), optional
-        Where nodes stand. By default nodes that are pairs of numbers, as those of a grid, stand
-        there, and other nodes where a layout of networkx places them.
+        Where nodes stand. By default, nodes that are pairs of numbers, as in a grid, stand at these
+        coordinates, and other nodes where a layout of networkx places them.
 
     Returns
     -------

@@ -34,9 +34,9 @@ def trace(
     tracked : int, optional
         In place of S: a column of ``samples.tracked``.
     kind : {"mean", "values"}
-        All running means over each other, from a twentieth of the draws on, with the exact value
-        where it is known; or the values of each chain in a lane of its own, long chains as means of
-        consecutive draws.
+        "mean": the running means of all chains in one picture, from a twentieth of the draws on,
+        with the exact value where it is known. "values": the values of each chain in a lane of its
+        own; for long chains, means of consecutive draws.
 
     Returns
     -------
@@ -90,7 +90,8 @@ def rank(
     """Draw a histogram, for each chain, of the ranks of its values among those of all chains.
 
     Chains that have the same law have flat histograms, near the line. Equal values share their
-    ranks evenly; with S, whose presence is 0 or 1, there are two steps: prefer a tracked average.
+    ranks evenly. The presence of S is 0 or 1, which gives histograms of two levels: an average that
+    was tracked shows more.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def rank(
     tracked : int, optional
         In place of S: a column of ``samples.tracked``.
     bins : int, default 20
-        Of each histogram.
+        Number of bins of each histogram.
 
     Returns
     -------
@@ -149,8 +150,9 @@ def rank(
 def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None = None) -> Axes:
     """Draw the share of draws that hold each item against its exact probability.
 
-    Bars are two standard errors to each side: from the differences between chains where there are
-    four or more, else those of independent draws, which are too short for a slow chain.
+    Bars are two standard errors to each side. With four chains or more, these come from the
+    differences between chains; otherwise they are those of independent draws, which are too small
+    for a chain that mixes slowly.
 
     Parameters
     ----------
