@@ -1,5 +1,6 @@
 """Diverse rows of tables: what becomes of each kind of column, the choice, and the command."""
 
+import datetime
 import json
 
 import numpy as np
@@ -127,6 +128,21 @@ def test_other_types_of_pandas(cells):
     assert column.width
 
 
+@pytest.mark.parametrize("kind", ["Int64", "category", "null[pyarrow]", "string", object])
+def test_columns_without_values_are_left_out(kind):
+    if "pyarrow" in str(kind):
+        kind = pd.ArrowDtype(pytest.importorskip("pyarrow").null())
+    [column] = encode(pd.DataFrame({"x": pd.Series([None] * 6, dtype=kind)})).columns
+    assert str(column) == "left out: empty, 6 missing; no cell has a value"
+
+
+def test_dates_of_arrow():
+    pytest.importorskip("pyarrow")
+    days = pd.Series([datetime.date(2024, 1, day) for day in (1, 2, 9)] + [None])
+    [column] = encode(pd.DataFrame({"day": days.astype("date32[day][pyarrow]")})).columns
+    assert (column.kind, column.missing, column.width) == ("date", 1, 2)
+
+
 def test_ids_by_name_by_count_and_on_request():
     table = pd.DataFrame({"userId": [7, 7, 3, 9], "paid": [1, 2, 3, 4], "x": [0.5, 1, 2, 3]})
     found = columns_of(table)
@@ -221,10 +237,12 @@ def test_named_text_is_used_unless_every_value_differs():
     assert diverse_rows(table, 2, columns="name")["name"].isna().sum() == 1
 
 
-def test_a_string_names_one_column():
+def test_a_name_need_not_stand_in_a_list():
     table = pd.DataFrame({"a": [1, 2, 3], "b": [3, 1, 2], "ab": [5, 9, 7]})
     report = diverse_rows(table, 2, columns="ab").attrs["diverse_rows"]
     assert list(report["columns"]) == ["ab"]
+    report = diverse_rows(pd.DataFrame([[1, 5], [2, 6], [4, 0]]), 2, columns=0).attrs
+    assert list(report["diverse_rows"]["columns"]) == ["0"]
 
 
 @pytest.mark.parametrize("rows", [1, 3])

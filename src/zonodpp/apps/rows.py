@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ def diverse_rows(
     table: Any,
     k: int,
     *,
-    columns: Sequence[Hashable] | None = None,
+    columns: Sequence[Hashable] | Hashable | None = None,
     weights: Hashable | ArrayLike | None = None,
     answer: str = "best",
     rng: SeedLike = None,
@@ -217,7 +217,7 @@ class _EncodedTable(NamedTuple):
     columns: list[Column]
 
 
-def encode(table: Any, columns: Sequence[Hashable] | None = None) -> _EncodedTable:
+def encode(table: Any, columns: Sequence[Hashable] | Hashable | None = None) -> _EncodedTable:
     """Turn the columns of a DataFrame into numbers, so that distances of rows mean something.
 
     Each column that is used adds the same to the mean squared distance of two rows, whether it is
@@ -236,7 +236,7 @@ def encode(table: Any, columns: Sequence[Hashable] | None = None) -> _EncodedTab
     if not table.columns.is_unique:
         twice = list(table.columns[table.columns.duplicated()].unique())
         raise ValueError(f"several columns are called {listed(twice)}; rename them")
-    if isinstance(columns, str):
+    if columns is not None and (isinstance(columns, str) or not isinstance(columns, Iterable)):
         columns = [columns]
     unknown = [name for name in columns or () if name not in table.columns]
     if unknown:
@@ -297,8 +297,12 @@ def _read_cells(cells: Any) -> tuple[str, Floats]:
     A level of a category becomes its place in the order of frequency, 0 for the most frequent.
     """
     pandas = optional("pandas", "parquet", "a table with columns of several types")
+    if isinstance(cells.dtype, pandas.ArrowDtype):  # types of NumPy and Python objects instead
+        cells = cells.array.__arrow_array__().to_pandas()
     empty = cells.isna().to_numpy(dtype=bool)
     present, numbers = cells[~empty], np.full(len(cells), np.nan)
+    if not present.size:
+        return "empty", numbers
     inferred = pandas.api.types.infer_dtype(present)
     if inferred in _NUMBERS:
         numbers[~empty] = present.astype(np.float64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 import numpy as np
 
@@ -11,6 +9,7 @@ from zonodpp import Zonotope, apps
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
+from zonodpp.cli.cells import csv_rows, records, text_for_people, with_labels, write_parquet
 from zonodpp.cli.command import Result
 from zonodpp.cli.files import read_text
 from zonodpp.cli.inputs import frame_weights, read_frame, read_table
@@ -20,8 +19,6 @@ from zonodpp.linalg.gram import numerical_rank, triangle
 from zonodpp.streams.passes import View
 from zonodpp.streams.sources import RowSource
 from zonodpp.targets.streamed import take_triangle
-
-_WIDEST = 40  # characters of a cell in the text for people
 
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
@@ -150,24 +147,31 @@ def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
 def pick_rows(options: interface.RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
     table, cells, roles = read_frame(options, options.weights)
-    names = roles.names
     counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
     asked = None if options.columns is None else list(counted.columns)
     weights: str | Floats | None = options.weights
     if roles.weights is not None:
-        weights = frame_weights(roles.source, names[roles.weights], table.iloc[:, roles.weights])
+        weights = frame_weights(roles, table.iloc[:, roles.weights])
     choices = options.pick("answer") | {"columns": asked, "weights": weights}
     found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
     report = found.attrs["diverse_rows"]
     indices = found.index.to_numpy()
-    picked, shown = table.iloc[indices], cells.iloc[indices]
+    labels = () if roles.id is None else cells.iloc[indices, roles.id]
+    picked = with_labels(table.iloc[indices], roles, labels)
+    shown = with_labels(cells.iloc[indices], roles, labels)
     random = options.answer == "draw"
     facts = {"items": len(table), "indices": indices, **report}
     facts |= {"seed": options.seed} if random else {}
-    facts["rows"] = json.loads(picked.to_json(orient="records"))
-    first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
-    named = shown if roles.id is None else shown.set_index(names[roles.id])
-    uses = aligned(report["columns"].items())
-    text = "\n".join([first, named.to_string(max_colwidth=_WIDEST), "", uses])
-    writers = {".parquet": picked.to_parquet}
-    return Result(text, facts, [names, *shown.to_numpy().tolist()], writers, random)
+
+    def text() -> str:
+        first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
+        uses = aligned(report["columns"].items())
+        return "\n".join([first, text_for_people(shown, roles), "", uses])
+
+    return Result(
+        text,
+        lambda: {**facts, "rows": records(picked, roles)},
+        lambda: csv_rows(shown, roles),
+        {".parquet": lambda path: write_parquet(picked, roles, path)},
+        random,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,11 +176,16 @@ def _array_columns(source: Source, options: Input, weights: str | None) -> _Colu
     return roles, values, labels
 
 
-def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
-    """Find out what the columns of a Parquet file are; a saved index of pandas holds the ids."""
+def _saved_index(source: Source, schema: Any) -> list[str]:
+    """Return the columns of a Parquet file in which pandas has saved the index of a frame."""
     with readable(source, "a Parquet file"):
         saved = (schema.pandas_metadata or {}).get("index_columns", [])
-    index = [name for name in saved if name in schema.names]
+    return [name for name in saved if name in schema.names]  # a range is no column
+
+
+def _parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
+    """Find out what the columns of a Parquet file are; a saved index of pandas holds the ids."""
+    index = _saved_index(source, schema)
     options.id = options.id or next(iter(index), None)
     names = [name for name in schema.names if name not in index or name == options.id]
     return find_columns(source.name, options, weights, names)
@@ -216,10 +221,10 @@ def _read_weights(items: str, option: str, file: str, n: int) -> Floats:
     return found.ravel()
 
 
-def frame_weights(source: str, name: str, column: Iterable[str]) -> Floats:
-    """Return the numbers in a column of a frame, where an empty cell is not a number."""
-    rows = ((0, ["" if cell != cell else cell]) for cell in column)  # NaN differs from itself
-    weights, _ = collect(ColumnRoles(source, [name], None, 0, []), rows)
+def frame_weights(roles: ColumnRoles, column: Any) -> Floats:
+    """Return the numbers in the column of weights of a frame, where an empty cell is no number."""
+    alone = ColumnRoles(roles.source, [roles.names[roles.weights or 0]], None, 0, [])
+    weights, _ = collect(alone, ((0, [cell]) for cell in _objects(column)))
     return weights.ravel()
 
 
@@ -231,16 +236,67 @@ def read_frame(
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     if source.format in ("csv", "tsv"):
         names, _, rows = read_rows(source, options.header)
-        block = [[cell.strip() for cell in cells] for _, cells in rows]
-        cells = pandas.DataFrame(block, columns=names)
-        text = io.StringIO(cells.mask(cells.map(is_gap)).to_csv(index=False))
-        words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
-        # With low_memory=False, the type of a column follows from all its cells, not from some.
-        table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
-        table = table.set_axis(cells.columns, axis="columns")
+        cells = pandas.DataFrame([[cell.strip() for cell in row] for _, row in rows], columns=names)
+        table = _typed(cells)
+        roles = find_columns(source.name, options, weights, names)
     elif source.format == "parquet":
-        table = cells = read_parquet(source).to_pandas(ignore_metadata=True)
+        arrow = read_parquet(source)
+        table = cells = arrow.to_pandas(ignore_metadata=True, types_mapper=_frame_type)
+        index = _saved_index(source, arrow.schema)
+        options.id = options.id or next(iter(index), None)
+        roles = find_columns(source.name, options, weights, arrow.column_names)
+        if not roles.chosen:
+            kept = [place for place in roles.features if roles.names[place] not in index]
+            roles = roles._replace(features=kept)
     else:
-        table = cells = pandas.DataFrame(np.asarray(read_array(source, options.key)))
-    roles = find_columns(source.name, options, weights, list(map(str, table.columns)))
-    return table, cells, without_row_numbers(roles, lambda place: table.iloc[:, place])
+        values, roles = _open_array(source, options, weights)
+        table = cells = pandas.DataFrame(_dense(source, values))
+
+    roles = without_row_numbers(roles, lambda place: _objects(table.iloc[:, place]))
+    return table, cells, roles
+
+
+def _frame_type(kind: Any) -> Any:
+    """Return the type of a frame's column for a type of Arrow; None for the default of pyarrow.
+
+    With types of Arrow, whole numbers stay whole in a column with empty cells.
+    """
+    pandas, pyarrow = (optional(name, "parquet", "Parquet") for name in ("pandas", "pyarrow"))
+    # pandas has own types for periods and intervals; rows of views cannot be taken.
+    views = kind in (pyarrow.string_view(), pyarrow.binary_view())
+    return None if views or isinstance(kind, pyarrow.ExtensionType) else pandas.ArrowDtype(kind)
+
+
+def _typed(cells: Any) -> Any:
+    """Return a frame of text with the types that pandas finds in its columns."""
+    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    gaps = cells.map(is_gap)
+    text = io.StringIO(cells.mask(gaps).to_csv(index=False))
+    words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
+    # Without low_memory the type of a column is found of all its cells, not of some.
+    table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
+    table = table.set_axis(cells.columns, axis="columns").mask(gaps)
+    for place in range(table.shape[1]):
+        # Whole numbers with gaps have become floating-point numbers, which lose digits.
+        if table.dtypes.iloc[place].kind == "f":
+            column = cells.iloc[:, place].mask(table.iloc[:, place].isna())
+            if column.dropna().str.fullmatch("[+-]?[0-9]{1,19}").all():
+                whole = [None if cell is None else int(cell) for cell in _objects(column)]
+                with suppress(OverflowError):
+                    table.isetitem(place, pandas.array(whole, dtype="Int64"))
+    return table
+
+
+def _objects(column: Any) -> Any:
+    """Return the cells of a column of a frame as an array of objects, None where one is empty."""
+    return column.to_numpy(dtype=object, na_value=None)
+
+
+def _dense(source: Source, values: Matrix) -> Floats:
+    """Return an array that is not sparse, if it fits into the memory."""
+    size = values.dtype.itemsize * values.shape[0] * values.shape[1]
+    if not isinstance(values, np.ndarray) and size > _SHARE * physical_memory():
+        found = f"{source.name} is sparse, and takes {size / 2**30:,.1f} GiB if it is not"
+        advice = "select fewer rows or columns beforehand, or use zonodpp sample or landmarks"
+        raise ValueError(f"{found}, too much for the memory of this machine; {advice}")
+    return to_dense(values)
