@@ -1,5 +1,7 @@
 """Conditioning: the law given items in and items out, against enumeration."""
 
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -165,3 +167,23 @@ def test_copies_are_refused_after_a_first_condition_too():
         with pytest.raises(ValueError, match="linearly dependent"):
             given.condition(include=[1, 2])
         assert given.condition(include=[1]).marginals()[2] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("power", "decades"), [(0.01, 1.5), (0.05, 2), (0.5, 16), (1, 40), (2, 14), (2, 80), (2, 200)]
+)
+def test_included_items_and_weights_far_apart(power, decades):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A, weights = rng.normal(size=(3, 7)), 10.0 ** rng.uniform(-decades / 2, decades / 2, 7)
+        target = VolumeSampling(A, power=power, weights=weights)
+        for include in ([int(weights.argmin())], [0, 1]):
+            others = [j for j in range(7) if j not in include]
+            rest = combinations(others, 3 - len(include))
+            sets = [[*include, *some] for some in rest]
+            expected, found = (
+                target.log_prob(sets),
+                target.condition(include=include).log_prob(sets),
+            )
+            shift = np.logaddexp.reduce(expected) - np.logaddexp.reduce(found)
+            np.testing.assert_allclose(found + shift, expected, atol=1e-9)

@@ -26,6 +26,9 @@ from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_ch
 from zonodpp.linalg.greedy import items_of, pick_greedily
 
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
+# The same for a dense A, whose rows whitening mixes: rounding errors are divided by this number
+# there. A sparse A would become dense in other coordinates.
+_EVEN_SCALE = 1e-9
 _HEAVIER = np.log(1e6)  # log ratio of weights beyond which errors of dependent columns matter
 _EPS = float(np.finfo(float).eps)
 _LOG_2 = float(np.log(2.0))
@@ -49,6 +52,8 @@ class Coordinates:
         Logs of the column factors of ``plain``, or of ``matrix`` if ``plain`` is None.
     plain : (r, n) array or None
         The matrix T, without the weights; None if ``matrix`` itself is without them.
+    widths : (n,) array of int or None
+        Column j of T is that of A_H^{-1} A divided by 2**widths_j.
     """
 
     matrix: Matrix
@@ -57,6 +62,7 @@ class Coordinates:
     log_factor: float
     log_scale: Floats
     plain: Floats | None = None
+    widths: Integers | None = None
 
     def whitened(self, items: Integers) -> Floats:
         """Return whitened columns of matrix * scale, as rows, for an array of items."""
@@ -91,7 +97,8 @@ def coordinates_of(
     scale, logs = column_factors(weights, power)
     log_weights = np.zeros(A.shape[1]) if logs is None else logs
     log_unit = float(log_weights.max())
-    if log_weights[log_weights > -np.inf].min() - log_unit > np.log(LEAST_SCALE):
+    least = LEAST_SCALE if sp.issparse(A) else _EVEN_SCALE
+    if log_weights[log_weights > -np.inf].min() - log_unit > np.log(least):
         gram = factorise_by_cholesky(A, scale)
         if gram is not None:
             return Coordinates(A, scale, gram, A.shape[0] * log_unit, log_weights - log_unit)
@@ -128,7 +135,7 @@ def _about_heavy_basis(A: Floats, log_weights: Floats, basis: Integers | None) -
         np.multiply(T, np.exp(ratios), out=matrix, where=T != 0)
     log_factor = log_det + _LOG_2 * float(heights.sum()) + float(logs[H].sum())
     gram = factorise(matrix, None)
-    return Coordinates(matrix, None, gram, log_factor, logs - logs[H].sum() / len(H), T)
+    return Coordinates(matrix, None, gram, log_factor, logs - logs[H].sum() / len(H), T, widths)
 
 
 def _equilibrated(A: Floats) -> tuple[Floats, Integers, Integers]:

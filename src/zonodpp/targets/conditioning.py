@@ -33,12 +33,14 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
-    A sparse A stays sparse.
+    A sparse A stays sparse. Weights are not in it.
     """
     A, W = where.matrix, where.gram.W
     (r, n), s = A.shape, include.size
     if s > r:
         raise never_together(include, f"a draw has {r} items, these are {s}")
+    if where.plain is not None:
+        return _exchange(where, include)
     Q, R = scipy.linalg.qr(to_dense(unit_rows(where.whitened(include))).T)
     tiny = 8 * r * np.finfo(float).eps
     if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
@@ -54,6 +56,33 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
         result[s:, span] = np.where(np.linalg.norm(left, axis=0) <= noise, 0.0, left)
     result[:, include] = np.eye(r, s)
     return result
+
+
+def _exchange(where: Coordinates, include: Integers) -> Floats:
+    """Eliminate the items one by one from T, which has no weights, and give each a unit row.
+
+    Each takes the place of an item of the heavy basis: of the one for which its entry of M, whose
+    columns are weighted, is largest, that is the lightest one. So what is left of T keeps the
+    digits of all entries, however far the weights of items lie apart.
+    """
+    assert where.plain is not None
+    assert where.widths is not None
+    T, M = where.plain.copy(), to_dense(where.matrix).copy()
+    left, tiny = np.arange(len(T)), 8 * len(T) * np.finfo(float).eps
+    own = np.zeros((include.size, T.shape[1]))
+    own[np.arange(include.size), include] = 1.0
+    for item in include:
+        k = left[np.argmax(np.abs(M[left, item]))]
+        if M[k, item] == 0.0:
+            raise never_together(include, "their features are linearly dependent, or weigh nothing")
+        left = left[left != k]
+        for X in (T, M):
+            change = np.outer(X[left, item] / X[k, item], X[k])
+            noise = tiny * (np.abs(X[left]) + np.abs(change))
+            X[left] = np.where(np.abs(X[left] - change) <= noise, 0.0, X[left] - change)
+    rest = np.ldexp(T[left], where.widths - (where.widths.max() + where.widths.min()) // 2)
+    rest[:, include] = 0.0
+    return np.vstack([own, rest])
 
 
 def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:

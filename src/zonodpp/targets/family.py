@@ -126,8 +126,6 @@ class VolumeSampling(Target):
         A, weights = self.A, self.weights
         if include.size:
             A = split_off(self.coordinates, include)
-            if self.coordinates.plain is not None:  # then the weights are in the matrix
-                weights = None
         if exclude.size:
             weights = np.ones(self.n) if weights is None else weights.copy()
             weights[exclude] = 0.0
