@@ -146,7 +146,9 @@ def parquet_facts(source: Source) -> Any:
         rows = max(facts.num_rows, sum(group.num_rows for group in groups))
         size = max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups))
         check_size(size, source.size())
-        return facts
+    if not facts.num_rows:
+        raise ValueError(f"{source.name} has columns but no rows")
+    return facts
 
 
 def read_parquet(source: Source, columns: list[str] | None = None) -> Any:

@@ -109,6 +109,18 @@ def label_text(label: Hashable) -> str:
     return _SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
+def number_text(number: float) -> str:
+    """Return a number as text with all its digits; a whole number has no point.
+
+    Examples
+    --------
+    >>> from zonodpp.cli.names import number_text
+    >>> number_text(1234567.0), number_text(0.5)
+    ('1234567', '0.5')
+    """
+    return str(int(number)) if number % 1 == 0 else str(number)
+
+
 def on_one_line(text: str) -> str:
     """Return a label without line breaks, for text that has one item in a line."""
     return " ".join(text.splitlines())
