@@ -154,3 +154,38 @@ def test_the_rank_that_info_names_is_that_of_a_draw(call, fails, monkeypatch):
         np.save("x.npy", values)
         monkeypatch.setattr("zonodpp.cli.inputs.physical_memory", lambda: 1)
         assert json.loads(call("info", "x.npy", "--json")[1])["a draw needs"] == needed
+
+
+GAPS = "n,a,b,w\nA,1,2,1\nB,,3,1\nC,2,5,\nD,4,1,2\nE,3,3,2\n"
+
+
+def test_rows_without_a_weight_are_dropped(call, fails):
+    Path("gaps.csv").write_text(GAPS)
+    words = ("sample", "gaps.csv", "--id", "n", "--weights", "w", "--seed", 1)
+    code, out, err = call(*words, "--missing", "drop", "--json")
+    assert (code, json.loads(out)["items"]) == (0, 3)
+    assert "2 of 5 rows have missing values and are left out" in err
+    place = "gaps.csv, line 4, column 'w' (row 2;"
+    for missing in ("median", "error"):
+        line = fails(*words, "--missing", missing, "--columns", "b")
+        assert place in line
+        assert line.endswith(
+            "the cell is empty; pass --missing drop" + " or median" * (missing == "error") + "\n"
+        )
+    np.save("w.npy", [1.0, 1.0, np.nan, 2.0, 2.0])
+    words = ("sample", "gaps.csv", "--id", "n", "--columns", "a,b", "--missing", "drop")
+    again = call(*words, "--weights", "w.npy", "--seed", 1, "--json")[1]
+    assert json.loads(again)["labels"] == json.loads(out)["labels"]
+    np.save("w.npy", [1.0, 1.0, np.nan, -2.0, 2.0])
+    assert "weights[3] = -2" in fails(*words, "--weights", "w.npy")
+    Path("gaps.csv").write_text("a,b,w\n1,2,\n3,5,NA\n")
+    line = fails("sample", "gaps.csv", "--weights", "w", "--missing", "drop")
+    assert line == "zonodpp: gaps.csv: every row has a gap\n"
+
+
+def test_an_empty_cell_names_the_option_for_gaps(fails):
+    Path("gaps.csv").write_text(GAPS)
+    advice = "the cell is empty; pass --missing drop or median"
+    assert advice in fails("sample", "gaps.csv", "--columns", "a,b")
+    assert "--missing" not in fails("sample", "gaps.csv", "--columns", "a", "--items", "columns")
+    assert "--missing" not in fails("landmarks", "gaps.csv", "--columns", "a,b")

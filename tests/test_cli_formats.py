@@ -1,6 +1,10 @@
 """Formats of tables: what is read, what a message says of others, and types of what is written."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 
 def test_parquet_columns_without_values(call, fails):
@@ -14,3 +18,42 @@ def test_parquet_columns_without_values(call, fails):
     parquet.write_table(arrow.table({"v": arrow.array([], arrow.int64())}), "empty.parquet")
     for command in ("info", "sample", "landmarks", "rows", "volume"):
         assert "empty.parquet has columns but no rows" in fails(command, "empty.parquet")
+
+
+def test_parquet_files_hold_numbers_as_numbers(call, fails):
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def written(*words):
+        assert call(*words, "--seed", 1, "--out", "out.parquet") == (0, "", "")
+        return parquet.read_table("out.parquet")
+
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    np.save("x.npy", X)
+    sp.save_npz("graph.npz", sp.csr_array([[0, 1, 2], [1, 0, 0.5], [2, 0.5, 0]]))
+    Path("w.edges").write_text("1 2 2\n2 3 0.5\n")
+    Path("x.csv").write_text("".join(f"{a},{b}\n" for a, b in X.tolist()))
+    for words, types in (
+        (("sample", "x.npy"), ["int64"] * 4),
+        (("sample", "x.csv", "--id", "0"), ["int64"] * 2 + ["string"]),
+        (("trees", "graph.npz", "-n", 3), ["int64"] * 4 + ["double"]),
+        (("trees", "w.edges"), ["int64"] * 2 + ["string"] * 2 + ["double"]),
+    ):
+        assert list(map(str, written(*words).schema.types)) == types, words
+    table = written("sample", "x.npy", "--dpp", "-n", 50)
+    assert {str(kind) for kind in table.schema.types} == {"int64"}
+    assert table.column(table.num_columns - 1).null_count  # sizes vary
+    assert call("trees", "w.edges")[1] == "1 2 2\n2 3 0.5\n"
+
+
+def test_landmarks_of_a_feature_called_item(call, fails):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("sklearn")
+    Path("x.csv").write_text("item,item_\n1,2\n3,4\n4,9\n7,7\n")
+    words = ("landmarks", "x.csv", "-k", 2, "--seed", 1)
+    assert call(*words, "--out", "x.parquet")[0] == 0
+    table = parquet.read_table("x.parquet")
+    assert table.column_names == ["item__", "item", "item_"]
+    assert [str(kind) for kind in table.schema.types] == ["int64", "double", "double"]
+    assert call(*words, "--csv")[1].startswith("item__,item,item_\n")
+    Path("x.csv").write_text("a,a\n1,2\n3,4\n4,9\n7,7\n")
+    assert "2 columns are called 'a'; write a .csv file" in fails(*words, "--out", "y.parquet")

@@ -64,7 +64,7 @@ def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] 
         for place in places:
             number = number_in(cells[place])
             if number is None or not math.isfinite(number):
-                if not (roles.gaps and is_gap(cells[place])):
+                if not (place in roles.gaps and is_gap(cells[place])):
                     raise ValueError(_problem(roles, line, row, place, cells[place]))
                 number = math.nan
             numbers.append(number)
@@ -81,13 +81,15 @@ def is_gap(cell: object) -> bool:
 def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
     """Say where a cell is that holds no finite number, and what to do about it."""
     column, hint = roles.names[place] or str(place), ""
-    if place == roles.weights:
+    text = "" if cell is None else str(cell).strip()
+    if is_gap(text) and roles.advice:
+        hint = roles.advice
+    elif place == roles.weights:
         hint = "; weights and relevance are numbers"
     elif row == 0 and roles.id is None:
         hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
     elif row == 0 and not roles.named:
         hint = "; if the first row has names, pass --header"
-    text = "" if cell is None else str(cell).strip()
     got = f"got {quoted(text)}" if text else "the cell is empty"
     shown = quoted(column) if roles.named else column
     where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
