@@ -1,5 +1,6 @@
 """Formats of tables: what is read, what a message says of others, and types of what is written."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -57,3 +58,31 @@ def test_landmarks_of_a_feature_called_item(call, fails):
     assert call(*words, "--csv")[1].startswith("item__,item,item_\n")
     Path("x.csv").write_text("a,a\n1,2\n3,4\n4,9\n7,7\n")
     assert "2 columns are called 'a'; write a .csv file" in fails(*words, "--out", "y.parquet")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name;price, EUR;weight, kg\nA;1;2\nB;3;5\nC;9;4\n",
+        "name,price; EUR,weight; kg\nA,1,2\nB,3,5\nC,9,4\n",
+        'name;price;weight\n"A";1;2\n"B, b";3;5\nC;9;4\n',
+        'name,price; EUR,"weight;\nkg"\n"A",1,2\n"B;b",3,5\nC,9,4\n',
+        "A,p;q,1,2\nB,r;s,3,5\nC,t;u,9,4\n",
+        "A\t1\t2\nB, b; b\t3\t5\nC\t9\t4\n",
+    ],
+)
+def test_the_separator_cuts_all_first_rows_alike(call, text):
+    Path("x.csv").write_text(text)
+    words = ("--columns", "1,2") if "p;q" not in text else ("--columns", "2,3")
+    found = json.loads(call("info", "x.csv", "--id", 0, *words, "--json")[1])
+    assert (found["items"], found["features"], found["first items"][0]) == (3, 2, "A")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("header", ["", "a|b|c\n"])
+def test_decimal_commas_are_refused(fails, separator, header):
+    rows = "1,5|2,5|3,5\n2,5|1,25|-3\n-1,5e3|2|0,5\n"
+    Path("x.csv").write_text((header + rows).replace("|", separator))
+    line = fails("sample", "x.csv")
+    assert "'; numbers need a decimal point, not a comma" in line
+    assert line.startswith(f"zonodpp: x.csv, line 2, column '{'a' if header else '1,5'}' (row 0;")
