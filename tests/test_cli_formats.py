@@ -1,5 +1,6 @@
 """Formats of tables: what is read, what a message says of others, and types of what is written."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -19,6 +20,11 @@ def test_parquet_columns_without_values(call, fails):
     parquet.write_table(arrow.table({"v": arrow.array([], arrow.int64())}), "empty.parquet")
     for command in ("info", "sample", "landmarks", "rows", "volume"):
         assert "empty.parquet has columns but no rows" in fails(command, "empty.parquet")
+    parquet.write_table(arrow.table([[1, 2], [3, 5]], names=["v", "v"]), "equal.parquet")
+    for command in ("info", "sample", "landmarks", "rows", "volume"):
+        assert "several columns are called 'v'; save it with" in fails(command, "equal.parquet")
+    parquet.write_table(arrow.table({"v": [1, 2]}).select([]), "narrow.parquet")
+    assert "narrow.parquet has" in fails("sample", "narrow.parquet")
 
 
 def test_parquet_files_hold_numbers_as_numbers(call, fails):
@@ -86,3 +92,48 @@ def test_decimal_commas_are_refused(fails, separator, header):
     line = fails("sample", "x.csv")
     assert "'; numbers need a decimal point, not a comma" in line
     assert line.startswith(f"zonodpp: x.csv, line 2, column '{'a' if header else '1,5'}' (row 0;")
+
+
+def test_lines_that_end_in_cr(call):
+    text = 'name,a,b\nx,1,2\n"y\nz",3,5\nw,9,4\n'
+    for end in ("\n", "\r\n", "\r"):
+        Path("x.csv").write_bytes(text.replace("\n", end).encode())
+        found = json.loads(call("info", "x.csv", "--id", "name", "--json")[1])
+        assert found["first items"] == ["x", f"y{end}z", "w"]
+        assert (found["rank"], found["columns"]) == (2, ["a", "b"])
+    Path("x.edges").write_bytes(b"a b\rb c\rc d")
+    assert call("trees", "x.edges")[1] == "a b\nb c\nc d\n"
+
+
+def test_formats_that_are_not_read(fails):
+    text = "name,a,b\nx,1,2\ny,3,5\n"
+    packed = gzip.compress(text.encode())
+    for name, content, says in (
+        ("x.csv", text.encode("utf-16"), "it is UTF-16 text; save it as UTF-8 text"),
+        ("x.csv", packed, "it is compressed; unpack it first"),
+        ("x.npy.gz", packed, "it is compressed; unpack it first"),
+        ("x.xlsx", b"PK\x03\x04", "it is a spreadsheet; save it as CSV"),
+        ("x.json", b"[]", "JSON is not read; save it as npy, npz, csv, tsv, parquet or mtx"),
+    ):
+        Path(name).write_bytes(content)
+        for command in ("info", "sample", "rows"):
+            assert fails(command, name) == f"zonodpp: {name}: {says}\n"
+    assert "unpack it first" in fails("sample", "-", stdin=packed)
+    assert "save it as UTF-8" in fails("summarize", "-", stdin=text.encode("utf-16"))
+    says = "save it as edges, graphml, mtx, npz or npy"
+    assert says in fails("trees", "x.json")
+
+
+def test_landmarks_of_rows_with_gaps(fails):
+    pytest.importorskip("sklearn")
+    np.save("x.npy", [[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]])
+    line = fails("landmarks", "x.npy", "-k", 1)
+    assert "NaN or infinity in 1 of its entries, the first at [1, 1]" in line
+    assert "Hist" not in line
+
+
+def test_edges_without_the_weight_asked_for(fails):
+    nx = pytest.importorskip("networkx")
+    nx.write_graphml(nx.path_graph("abc"), "g.graphml")
+    line = fails("trees", "g.graphml", "--weight", "length")
+    assert "has no attribute 'length'; give every edge one, or leave weight out" in line
