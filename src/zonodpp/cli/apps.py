@@ -26,6 +26,10 @@ _WIDEST = 40  # characters of a cell in the text for people
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
     """Run ``zonodpp summarize``."""
+    if options.answer == "best" and (options.draws is not None or options.method != "auto"):
+        raise click.UsageError(
+            "--draws and --method are for --answer mbr or draw: best has no draws"
+        )
     text, name = read_text(options.file)
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")
@@ -98,6 +102,8 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
 
 def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
+    if options.method == "exact" and options.draws is not None:
+        raise click.UsageError("--draws is for --method estimate: an exact volume has no draws")
     table = read_table(options)
     by_columns = options.items == "columns"
     A = table.matrix if by_columns else table.matrix.T

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+import click
 import numpy as np
 import scipy.sparse as sp
 
@@ -25,6 +26,8 @@ _SEPARATORS = re.compile(r"[,;\s]+")
 
 def draw_spanning_trees(options: TreesOptions) -> Result:
     """Run ``zonodpp trees``."""
+    if options.unweighted and options.weight is not None:
+        raise click.UsageError("--weight and --unweighted exclude each other")
     if options.draws is None and options.seconds is None:
         options.draws = 1
     samples = run_sample(options, condition(_read_graph(options), options))
