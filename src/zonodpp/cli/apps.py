@@ -27,9 +27,7 @@ _WIDEST = 40  # characters of a cell in the text for people
 def make_summary(options: interface.SummarizeOptions) -> Result:
     """Run ``zonodpp summarize``."""
     if options.answer == "best" and (options.draws is not None or options.method != "auto"):
-        raise click.UsageError(
-            "--draws and --method are for --answer mbr or draw: best has no draws"
-        )
+        raise click.UsageError("--draws and --method are for --answer mbr or draw")
     text, name = read_text(options.file)
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")

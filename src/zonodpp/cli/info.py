@@ -138,14 +138,14 @@ def _most_directions(X: Matrix | RowSource) -> int:
     """Count the principal directions of the rows of X, which are centred: the largest --rank."""
     if isinstance(X, RowSource):
         moments = take_moments(X, View(weighted=False), centred=True)
-        most = min(moments.rows - 1, moments.mean.size)
-        found = directions_of_moments(X, moments, most, weighted=False)
-        return min(most, len(found[1]))
+        d = moments.mean.size
+        _, spread = directions_of_moments(X, moments, d, weighted=False)
+        return min(int(moments.rows) - 1, len(spread))
     n, d = X.shape
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     chunks = row_chunks(X.T if d > n else X)
     R = triangle(rows - (mean[span, None] if d > n else mean) for span, rows in chunks)
-    return min(n - 1, numerical_rank(np.linalg.svd(R, compute_uv=False)))
+    return min(int(n) - 1, numerical_rank(np.linalg.svd(R, compute_uv=False)))
 
 
 def _about_columns(source: Source, options: Input) -> dict[str, object]:

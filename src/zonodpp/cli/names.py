@@ -129,7 +129,7 @@ def number_text(number: float) -> str:
     >>> number_text(1234567.0), number_text(0.5)
     ('1234567', '0.5')
     """
-    return str(int(number)) if number % 1 == 0 else str(number)
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 def on_one_line(text: str) -> str:
