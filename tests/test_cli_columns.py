@@ -115,3 +115,77 @@ def test_weights_that_are_no_numbers(call, fails):
     assert all(item % 2 for item in drawn["indices"])
     by_number = call("rows", "keys.csv", "--weights", 1, "-k", 5, "--json")[1]
     assert json.loads(by_number) == drawn
+
+
+def test_labels_that_are_numbers_keep_their_digits(call):
+    for ids, first in (
+        (np.arange(12) + 1234567.0, "1234567"),
+        (np.arange(12) + 0.123456789, "0.123456789"),
+        (np.arange(12) * 256 + 2.0**60, "1152921504606846976"),
+    ):
+        np.save("ids.npy", np.column_stack([ids, X]))
+        facts = json.loads(call("info", "ids.npy", "--id", 0, "--json")[1])
+        assert facts["first items"][0] == first
+        words = ("sample", "ids.npy", "--id", 0, "--include", first, "-n", 1, "--csv")
+        assert first in call(*words)[1]
+    np.save("ids.npy", np.column_stack([np.arange(12) + 2**60 + 1, X.astype(np.int64)]))
+    facts = json.loads(call("info", "ids.npy", "--id", 0, "--json")[1])
+    assert facts["first items"][0] == "1152921504606846977"
+
+
+def test_the_rank_that_info_names_is_that_of_a_draw(call, fails, monkeypatch):
+    constant = np.array([[1.0, 1, 2], [1, 5, 6], [1, 2, 3], [1, 9, 10], [1, 4, 5]])
+    same, words = "items that differ: all are the same", ("--seed", 1, "--csv")
+    for values, most in (
+        (constant, 1),
+        (constant[:, [0, 0, 1]] * 0.1, 1),
+        (np.vander(np.arange(4.0), 9), 3),
+        (constant[:1], 0),
+        (constant[[0, 0, 0]], 0),
+    ):
+        np.save("x.npy", values)
+        np.save("columns.npy", values.T)
+        needed = f"--rank {most} or less" if most else same
+        for file in (["x.npy"], ["columns.npy", "--items", "columns"]):
+            assert json.loads(call("info", *file, "--json")[1])["a draw needs"] == needed
+            assert most == 0 or call("sample", *file, "--rank", most, *words)[0] == 0
+            assert "rank" in fails("sample", *file, "--rank", most + 1)
+    for values, needed in ((constant, "--rank 1 or less"), (constant[[0, 0, 0]], same)):
+        np.save("x.npy", values)
+        monkeypatch.setattr("zonodpp.cli.inputs.physical_memory", lambda: 1)
+        assert json.loads(call("info", "x.npy", "--json")[1])["a draw needs"] == needed
+
+
+GAPS = "n,a,b,w\nA,1,2,1\nB,,3,1\nC,2,5,\nD,4,1,2\nE,3,3,2\n"
+
+
+def test_rows_without_a_weight_are_dropped(call, fails):
+    Path("gaps.csv").write_text(GAPS)
+    words = ("sample", "gaps.csv", "--id", "n", "--weights", "w", "--seed", 1)
+    code, out, err = call(*words, "--missing", "drop", "--json")
+    assert (code, json.loads(out)["items"]) == (0, 3)
+    assert "2 of 5 rows have missing values and are left out" in err
+    place = "gaps.csv, line 4, column 'w' (row 2;"
+    for missing in ("median", "error"):
+        line = fails(*words, "--missing", missing, "--columns", "b")
+        assert place in line
+        assert line.endswith(
+            "the cell is empty; pass --missing drop" + " or median" * (missing == "error") + "\n"
+        )
+    np.save("w.npy", [1.0, 1.0, np.nan, 2.0, 2.0])
+    words = ("sample", "gaps.csv", "--id", "n", "--columns", "a,b", "--missing", "drop")
+    again = call(*words, "--weights", "w.npy", "--seed", 1, "--json")[1]
+    assert json.loads(again)["labels"] == json.loads(out)["labels"]
+    np.save("w.npy", [1.0, 1.0, np.nan, -2.0, 2.0])
+    assert "weights[3] = -2" in fails(*words, "--weights", "w.npy")
+    Path("gaps.csv").write_text("a,b,w\n1,2,\n3,5,NA\n")
+    line = fails("sample", "gaps.csv", "--weights", "w", "--missing", "drop")
+    assert line == "zonodpp: gaps.csv: every row has a gap\n"
+
+
+def test_an_empty_cell_names_the_option_for_gaps(fails):
+    Path("gaps.csv").write_text(GAPS)
+    advice = "the cell is empty; pass --missing drop or median"
+    assert advice in fails("sample", "gaps.csv", "--columns", "a,b")
+    assert "--missing" not in fails("sample", "gaps.csv", "--columns", "a", "--items", "columns")
+    assert "--missing" not in fails("landmarks", "gaps.csv", "--columns", "a,b")

@@ -341,3 +341,15 @@ def test_info(says, fails, folder):
     )
     assert says("info", "--example", "digits", "--out", "digits.npy") == ""
     assert np.load("digits.npy").shape == (1000, 784)
+
+
+def test_options_that_would_have_no_effect_are_refused(fails, folder):
+    best = "--draws and --method are for --answer mbr or draw"
+    Path("x.txt").write_text("Cats sleep. Dogs bark.")
+    assert best in fails("summarize", "x.txt", "--draws", 5)
+    assert best in fails("summarize", "x.txt", "--method", "exact")
+    volume = ("volume", "foods.csv", "--id", "food", "--method", "exact", "--draws", 5)
+    assert "--draws is for --method estimate" in fails(*volume)
+    Path("g.graphml").write_text("<graphml/>")
+    excluded = ("trees", "g.graphml", "--unweighted", "--weight", "w")
+    assert "--weight and --unweighted exclude each other" in fails(*excluded)

@@ -23,7 +23,7 @@ from zonodpp.apps.landmark_features import (
     streamed_target,
 )
 from zonodpp.apps.landmark_search import PICKERS, merge, variance_of_entries
-from zonodpp.arguments import as_count, as_positive, one_of
+from zonodpp.arguments import as_count, as_positive, check_finite, one_of
 from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
@@ -174,7 +174,9 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             self.gamma_ = self._find_gamma(self.n_features_in_, variance)
             self._keep(landmarks, indices)
             return self
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        settings = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
+        X = validate_data(self, X, **settings)
+        check_finite(X, "X")  # scikit-learn's message names other estimators
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         largest = max(float(X.max()), -float(X.min()))
         if largest > _LARGEST:

@@ -23,6 +23,8 @@ from zonodpp.targets.streamed import take_triangle
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
     """Run ``zonodpp summarize``."""
+    if options.answer == "best" and (options.draws is not None or options.method != "auto"):
+        raise click.UsageError("--draws and --method are for --answer mbr or draw")
     text, name = read_text(options.file)
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")
@@ -61,15 +63,18 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     order = np.argsort(selector.indices_)
     indices, picked = selector.indices_[order], to_dense(selector.landmarks_[order])
     labels = table.labels_of(indices)
-    names = labels or list(map(str, indices.tolist()))
     columns = table.columns or [f"feature_{k}" for k in range(d)]
-    rows = [[name, *row] for name, row in zip(names, picked.tolist(), strict=True)]
+    items = labels or indices.tolist()
+    rows = [[item, *row] for item, row in zip(items, picked.tolist(), strict=True)]
+    head = "item"
+    while head in columns:  # a feature may have this name
+        head += "_"
     facts = {"seed": options.seed, "items": n, "indices": indices}
     facts |= {} if labels is None else {"labels": labels}
     writers = {".npy": lambda path: np.save(path, indices)}
     writers[".npz"] = lambda path: np.savez(path, indices=indices, landmarks=picked)
-    text = "\n".join(map(on_one_line, names))
-    return Result(text, facts, [["item", *columns], *rows], writers)
+    text = "\n".join(on_one_line(str(item)) for item in items)
+    return Result(text, facts, [[head, *columns], *rows], writers)
 
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:
@@ -92,6 +97,8 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
 
 def compute_volume(options: interface.VolumeOptions) -> Result:
     """Run ``zonodpp volume``."""
+    if options.method == "exact" and options.draws is not None:
+        raise click.UsageError("--draws is for --method estimate: an exact volume has no draws")
     table = read_table(options)
     check_finite(table.matrix, table.source)
     by_columns = options.items == "columns"

@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller
@@ -233,8 +234,13 @@ def _write_file(result: Result, path: str) -> None:
         result.files[ending](path)
     elif ending == ".parquet":
         names, *rows = _made(result.rows)
-        frame = optional("pandas", "parquet", "a .parquet file").DataFrame(rows, columns=names)
-        frame.to_parquet(path, index=False)
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            several = f"{count} columns are called {quoted(str(name))}"
+            raise ValueError(f"a .parquet file cannot be written: {several}; write a .csv file")
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        table = optional("pyarrow", "parquet", "a .parquet file").table(columns, names=list(names))
+        optional(*NEEDED[".parquet"]).write_table(table, path)
     elif ending not in (".json", ".csv", ".txt"):  # known to the command, but for other results
         raise click.UsageError(f"--out: this result cannot be written as {ending}")
     else:

@@ -68,10 +68,14 @@ def _fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:
     """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
     X, labels, weights = to_dense(table.matrix), table.labels, table.weights
     gaps = np.isnan(X)
-    if options.missing == "drop" and gaps.any():
-        kept = np.flatnonzero(~gaps.any(axis=1))
+    unknown = np.zeros(len(X), bool) if weights is None else np.isnan(weights)
+    if weights is not None and options.missing == "drop":
+        as_weights(np.where(unknown, 1.0, weights), len(X))  # errors name rows as in the file
+    if options.missing == "drop" and (gaps.any() or unknown.any()):
+        kept = np.flatnonzero(~(gaps.any(axis=1) | unknown))
         if not kept.size:
-            raise ValueError(f"{table.source}: every row has a gap; pass --missing median")
+            advice = "; pass --missing median" * (not unknown.any())
+            raise ValueError(f"{table.source}: every row has a gap{advice}")
         found = f"{len(X) - kept.size} of {len(X)} rows have missing values and are left out"
         warnings.warn(found, stacklevel=2)
         labels = [str(row) if labels is None else labels[row] for row in kept.tolist()]
@@ -246,5 +250,5 @@ def _rows_of_draws(samples: Samples) -> Iterator[list[object]]:
     yield ["chain", "draw", *(f"item_{k}" for k in range(width))]
     for chain, block in enumerate(samples.labelled()):
         for draw, labels in enumerate(block):
-            empty = [""] * (width - len(labels))
-            yield [chain, draw, *map(label_text, labels), *empty]
+            items = [each if isinstance(each, int) else label_text(each) for each in labels]
+            yield [chain, draw, *items, *[None] * (width - len(items))]

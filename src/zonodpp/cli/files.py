@@ -7,6 +7,7 @@ import io
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import IO, Any, NamedTuple, get_args
@@ -23,6 +24,13 @@ from zonodpp.cli.interface import Format
 
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
+# What is not read, by ending or by first bytes, and what to do.
+_COMPRESSED, _SHEET = "it is compressed; unpack it first", "it is a spreadsheet; save it as CSV"
+_UNREAD = {"gz": _COMPRESSED, "bz2": _COMPRESSED, "xz": _COMPRESSED}
+_UNREAD |= {"xlsx": _SHEET, "xls": _SHEET, "ods": _SHEET, "json": "JSON is not read; save it as {}"}
+_UTF_16 = "it is UTF-16 text; save it as UTF-8 text"
+_UNREAD_STARTS = {b"\x1f\x8b": _COMPRESSED, b"\xff\xfe": _UTF_16, b"\xfe\xff": _UTF_16}
+_CR = re.compile(rb"(?<=\r)(?!\n|\Z)")  # the end of a line that ends in CR alone
 
 
 class Source(NamedTuple):
@@ -52,6 +60,9 @@ def open_source(
     if not head:
         raise ValueError(f"{source.name} is empty: there is nothing to read")
     ending = os.path.splitext(file)[1].lower().lstrip(".")
+    if format is None and ending in _UNREAD:
+        others = ", ".join(known[:-1])
+        raise ValueError(f"{source.name}: {_UNREAD[ending].format(f'{others} or {known[-1]}')}")
     text = "csv" if "csv" in known else "edges"  # a file that is not recognised is text
     by_start = next((found for start, found in _STARTS.items() if head.startswith(start)), text)
     format = format or (ending if ending in known else by_start)
@@ -75,11 +86,16 @@ def _open(file: str) -> Source:
 def text_lines(source: Source) -> Iterator[str]:
     """Yield the lines of UTF-8 text, line ends included; raise if it is not text."""
     with source.stream() as stream:
-        if b"\0" in stream.read(65536):
+        head = stream.read(65536)
+        for start, advice in _UNREAD_STARTS.items():
+            if head.startswith(start):
+                raise ValueError(f"{source.name}: {advice}")
+        if b"\0" in head:
             hint = "; if it is an array, pass --format" * bool(source.format)
             raise ValueError(f"{source.name} is not text but binary data{hint}")
         stream.seek(0)
-        for number, line in enumerate(stream, 1):
+        split = (_CR.split(line) if b"\r" in line else [line] for line in stream)
+        for number, line in enumerate(chain.from_iterable(split), 1):
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
@@ -146,7 +162,14 @@ def parquet_facts(source: Source) -> Any:
         rows = max(facts.num_rows, sum(group.num_rows for group in groups))
         size = max(8 * rows * facts.num_columns, sum(group.total_byte_size for group in groups))
         check_size(size, source.size())
-        return facts
+        counts = Counter(facts.schema.to_arrow_schema().names)
+    if not facts.num_rows:
+        raise ValueError(f"{source.name} has columns but no rows")
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        found = f"several columns are called {listed(list(map(quoted, repeated)), 3)}"
+        raise ValueError(f"{source.name}: {found}; save it with names that differ")
+    return facts
 
 
 def read_parquet(source: Source, columns: list[str] | None = None) -> Any:

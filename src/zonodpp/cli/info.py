@@ -17,6 +17,7 @@ import numpy as np
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
+from zonodpp._types import Matrix
 from zonodpp.apps.rows import encode
 from zonodpp.cli.apps import rank_and_condition
 from zonodpp.cli.command import Result, printable
@@ -25,7 +26,11 @@ from zonodpp.cli.inputs import read_frame, read_table
 from zonodpp.cli.interface import CompletionOptions, InfoOptions, Input
 from zonodpp.cli.names import aligned
 from zonodpp.datasets import mnist_ones
+from zonodpp.linalg.dense import row_chunks
+from zonodpp.linalg.gram import numerical_rank, triangle
+from zonodpp.streams.passes import View
 from zonodpp.streams.sources import RowSource
+from zonodpp.targets.streamed import directions_of_moments, take_moments
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -123,8 +128,24 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         if rank == d <= n:
             facts["a draw has"] = f"{d} items"
         else:
-            facts["a draw needs"] = f"--rank {min(rank, n - 1)} or less"
+            most = _most_directions(table.values if by_rows else table.matrix.T)
+            needed = f"--rank {most} or less" if most else "items that differ: all are the same"
+            facts["a draw needs"] = needed
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _most_directions(X: Matrix | RowSource) -> int:
+    """Count the principal directions of the rows of X, which are centred: the largest --rank."""
+    if isinstance(X, RowSource):
+        moments = take_moments(X, View(weighted=False), centred=True)
+        d = moments.mean.size
+        _, spread = directions_of_moments(X, moments, d, weighted=False)
+        return min(int(moments.rows) - 1, len(spread))
+    n, d = X.shape
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    chunks = row_chunks(X.T if d > n else X)
+    R = triangle(rows - (mean[span, None] if d > n else mean) for span, rows in chunks)
+    return min(int(n) - 1, numerical_rank(np.linalg.svd(R, compute_uv=False)))
 
 
 def _about_columns(source: Source, options: Input) -> dict[str, object]:

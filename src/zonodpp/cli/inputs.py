@@ -16,7 +16,7 @@ from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.arguments import physical_memory
 from zonodpp.cli.files import Source, open_source, parquet_facts, read_array, read_parquet, readable
 from zonodpp.cli.interface import Input
-from zonodpp.cli.names import ColumnRoles, find_columns, without_row_numbers
+from zonodpp.cli.names import ColumnRoles, find_columns, number_text, without_row_numbers
 from zonodpp.cli.table import collect, is_gap, read_rows
 from zonodpp.linalg.dense import to_dense
 from zonodpp.streams.sources import RowSource, source_of
@@ -170,7 +170,7 @@ def _array_columns(source: Source, options: Input, weights: str | None) -> _Colu
     # from_features would read a memory map in passes.
     values = np.asarray(values) if isinstance(values, np.ndarray) else values.tocsc()
     ids = () if roles.id is None else to_dense(values[:, [roles.id]]).ravel()
-    labels = [f"{entry:g}" for entry in ids] or None
+    labels = list(map(number_text, ids)) or None
     if roles.numeric != list(range(values.shape[1])):  # otherwise nothing is copied
         values = values[:, roles.numeric]
     return roles, values, labels
@@ -195,8 +195,10 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
     table = read_parquet(source)
     roles = _parquet_roles(source, table.schema, options, weights)
     table = table.select(roles.names)
-    arrays = [table.column(place).to_numpy() for place in roles.numeric]
-    if all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
+    columns = [table.column(place) for place in roles.numeric]
+    whole = not any(column.null_count for column in columns)
+    arrays = [column.to_numpy() for column in columns if whole]
+    if whole and all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in arrays):
         labels = None if roles.id is None else list(map(str, table.column(roles.id).to_pylist()))
         return roles, np.column_stack(arrays).astype(np.float64), labels
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)

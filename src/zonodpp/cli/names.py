@@ -33,7 +33,8 @@ class ColumnRoles(NamedTuple):
     features: list[int]
     named: bool = True  # whether the file has names for its columns
     chosen: bool = False  # whether --columns names the features
-    gaps: bool = False  # whether cells may be empty: they become NaN
+    gaps: Sequence[int] = ()  # the columns whose cells may be empty: they become NaN
+    advice: str = ""  # what to do about a cell that is empty but must not be
 
     @property
     def numeric(self) -> list[int]:
@@ -65,8 +66,18 @@ def find_columns(
         features = [place for place in range(len(names)) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in _split(options.columns, "--columns")]
-    chosen, gaps = options.columns is not None, options.missing != "error"
-    return _some_left(ColumnRoles(source, names, labels, apart, features, named, chosen, gaps))
+    chosen, all_columns = options.columns is not None, range(len(names))
+    numbers = [place for place in all_columns if place != apart]
+    gaps = {"error": (), "drop": all_columns, "median": numbers}[options.missing]
+    roles = ColumnRoles(source, names, labels, apart, features, named, chosen, gaps)
+    return _some_left(roles._replace(advice=_advice(options)))
+
+
+def _advice(options: Input) -> str:
+    """Say what the command can do about empty cells."""
+    if "missing" not in vars(options) or options.items != "rows":
+        return ""
+    return "; pass --missing drop" + " or median" * (options.missing == "error")
 
 
 def _some_left(roles: ColumnRoles) -> ColumnRoles:
@@ -118,7 +129,7 @@ def number_text(number: float) -> str:
     >>> number_text(1234567.0), number_text(0.5)
     ('1234567', '0.5')
     """
-    return str(int(number)) if number % 1 == 0 else str(number)
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 def on_one_line(text: str) -> str:

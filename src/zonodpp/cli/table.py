@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain, islice
 
 import numpy as np
@@ -16,7 +16,9 @@ from zonodpp.cli.command import quoted
 from zonodpp.cli.files import Source, text_lines
 from zonodpp.cli.names import ColumnRoles
 
-_HEAD = 100  # lines that are searched for the end of the first row, to choose the delimiter
+_HEAD = 100  # lines that hold the first rows, by which the separator is chosen
+_FIRST = 20  # of those rows
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _GAPS = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))  # cells without a value
 Row = tuple[int, Sequence[str]]  # its line in the file from 1 (0: unknown), and its cells
 
@@ -64,7 +66,7 @@ def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] 
         for place in places:
             number = number_in(cells[place])
             if number is None or not math.isfinite(number):
-                if not (roles.gaps and is_gap(cells[place])):
+                if not (place in roles.gaps and is_gap(cells[place])):
                     raise ValueError(_problem(roles, line, row, place, cells[place]))
                 number = math.nan
             numbers.append(number)
@@ -81,13 +83,17 @@ def is_gap(cell: object) -> bool:
 def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) -> str:
     """Say where a cell is that holds no finite number, and what to do about it."""
     column, hint = roles.names[place] or str(place), ""
-    if place == roles.weights:
+    text = "" if cell is None else str(cell).strip()
+    if is_gap(text) and roles.advice:
+        hint = roles.advice
+    elif _is_decimal(text):
+        hint = "; numbers need a decimal point, not a comma"
+    elif place == roles.weights:
         hint = "; weights and relevance are numbers"
     elif row == 0 and roles.id is None:
         hint = f"; if the column has labels, pass --id {column}, else pick by --columns"
     elif row == 0 and not roles.named:
         hint = "; if the first row has names, pass --header"
-    text = "" if cell is None else str(cell).strip()
     got = f"got {quoted(text)}" if text else "the cell is empty"
     shown = quoted(column) if roles.named else column
     where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
@@ -105,18 +111,41 @@ def _split_rows(lines: Iterable[str], source: str, delimiter: str) -> Iterator[R
 
 
 def _delimiter(lines: list[str]) -> str:
-    """Choose the separator that cuts the first row into most cells; a comma if none does.
+    """Choose the separator that cuts the first rows into equally many cells, most of them numbers.
 
-    The first row may have several lines, since a quoted cell may hold line ends and separators.
+    Text with commas, or decimal commas, may be cut into equally many cells by commas as well: the
+    cells between are then no numbers. If no separator cuts all rows alike, the first row decides.
     """
+    rows = {delimiter: _first_rows(lines, delimiter) for delimiter in ";\t,"}
+    even = [by for by, cut in rows.items() if len(set(map(len, cut))) == 1 and len(cut[0]) > 1]
+    if not even:
+        first = "".join(lines[:1])
+        return max(",;\t", key=lambda by: (len(next(iter(rows[by]), [])), first.count(by)))
 
-    def cells(delimiter: str) -> int:
-        with suppress(csv.Error):  # quotes that end in the middle of a cell: another separator
-            return len(next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), []))
-        return 0
+    def share_of_numbers(by: str) -> float:
+        cells = list(chain.from_iterable(rows[by]))
+        return sum(number_in(cell) is not None or _is_decimal(cell) for cell in cells) / len(cells)
 
-    first = "".join(lines[:1])
-    return max(",;\t", key=lambda delimiter: (cells(delimiter), first.count(delimiter)))
+    return max(even, key=lambda by: (share_of_numbers(by), len(rows[by][0])))
+
+
+def _first_rows(lines: list[str], delimiter: str) -> list[list[str]]:
+    """Cut the first rows into cells; one with quotes that end within a cell is the last, and empty.
+
+    A row may have several lines, since a quoted cell may hold line ends and separators.
+    """
+    rows: list[list[str]] = []
+    try:
+        for row in islice(csv.reader(lines, delimiter=delimiter, strict=True), _FIRST):
+            rows += [row] * any(map(str.strip, row))  # an empty line is no row
+    except csv.Error as error:
+        rows += [[]] * ("unexpected end" not in str(error))  # the last line may be within a cell
+    return rows
+
+
+def _is_decimal(cell: str) -> bool:
+    """Tell whether a cell is a number with a decimal comma."""
+    return _DECIMAL_COMMA.fullmatch(cell.strip()) is not None
 
 
 def number_in(cell: str) -> float | None:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+import click
 import numpy as np
 import scipy.sparse as sp
 
@@ -25,6 +26,8 @@ _SEPARATORS = re.compile(r"[,;\s]+")
 
 def draw_spanning_trees(options: TreesOptions) -> Result:
     """Run ``zonodpp trees``."""
+    if options.unweighted and options.weight is not None:
+        raise click.UsageError("--weight and --unweighted exclude each other")
     if options.draws is None and options.seconds is None:
         options.draws = 1
     samples = run_sample(options, condition(_read_graph(options), options))
@@ -39,10 +42,10 @@ def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
     labels, weights = samples.target.labels, samples.target.weights
     assert labels is not None
     header = ["chain", "draw", "source", "target"]
-    edges = [[str(end) for end in label[:2]] for label in labels]
+    edges = [[end if isinstance(end, int) else str(end) for end in label[:2]] for label in labels]
     if weights is not None and (weights != 1).any():
         header.append("weight")
-        edges = [[*ends, f"{weight:.17g}"] for ends, weight in zip(edges, weights, strict=True)]
+        edges = [[*ends, weight] for ends, weight in zip(edges, weights.tolist(), strict=True)]
     yield [*header]
     for chain, block in enumerate(samples.subsets.tolist()):
         for draw, items in enumerate(block):
@@ -52,7 +55,8 @@ def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
     if len(samples) == 1:
         _, *rows = _rows_of_trees(samples)
-        return "".join(" ".join(map(str, row[2:])) + "\n" for row in rows)
+        lines = ([*map(str, row[2:4]), *(f"{weight:.17g}" for weight in row[4:])] for row in rows)
+        return "".join(" ".join(line) + "\n" for line in lines)
     note = "all of them: --csv, --json or --out trees.npz"
     return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
 

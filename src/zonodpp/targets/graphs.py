@@ -141,7 +141,7 @@ def _as_number(value: object, label: object, weight: str) -> float:
     """Turn an edge attribute into a number; text is refused, even text that looks like one."""
     if value is None:
         raise ValueError(
-            f"edge {label} has no attribute {weight!r}; give every edge one, or pass weight=None"
+            f"edge {label} has no attribute {weight!r}; give every edge one, or leave weight out"
         )
     if isinstance(value, SupportsFloat) and not isinstance(value, np.ndarray | np.complexfloating):
         return float(value)
