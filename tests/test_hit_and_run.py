@@ -79,6 +79,14 @@ def test_law_of_the_paper_on_degenerate_input(name):
     assert_law(draw(TARGETS[name], thin=20, preset="paper").subsets, TARGETS[name])
 
 
+@pytest.mark.parametrize("power", [100.0, 10_000.0])
+def test_powers_that_overflow(power):
+    shear = 1e-4 / power  # bases of |det| 1, about 1 and almost 0, which the power makes impossible
+    target = VolumeSampling([[1.0, 1.0, 0.3], [0.0, 1e-4, 1.0 + shear]], power=power)
+    for options in ({}, {"preset": "paper"}):
+        assert_law(draw(target, **options), target)
+
+
 @pytest.mark.parametrize("name", ["gaussian", "weighted", "duplicates", "graph wheel", "sparse"])
 def test_law_of_the_paper_by_long_steps(name):
     sampler = with_long_steps(TARGETS[name])

@@ -36,7 +36,7 @@ from zonodpp.samplers.line_steps import (
     TOP,
     VISITED,
 )
-from zonodpp.samplers.lines import HUGE, ROOT
+from zonodpp.samplers.lines import HUGE
 
 # Entries of ``tally`` beyond those of `line_steps`: the window's part back, the part of
 # all weight that a Metropolis test lets pass, and the density of the picked tile over the first's.
@@ -59,7 +59,7 @@ def place_window(tally: Floats, window: float, number: float) -> None:
 def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
     """Compile the functions that add up what is seen on a line, see `line_steps`."""
     scaled_density = of_processor(lines.scaled_density)
-    density_ratio = of_processor(lines.density_ratio)
+    next_density = of_processor(lines.next_density)
 
     @inlined
     def add_tile(tally: Floats, half: int, length: float) -> tuple[float, float]:
@@ -93,15 +93,10 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
         tally: Floats, geometry: Geometry, entered: int, left: int, size: float
     ) -> None:
         """Set the density of the tile behind a facet, relative to the first."""
-        density = tally[DENSITY] * density_ratio(geometry.mass, exponent, entered, left, size)
-        tally[LEVEL] += geometry.level[entered] - geometry.level[left]
-        while density > ROOT:
-            density /= HUGE
-            tally[LEVEL] += 1.0
-        while density < 1.0 / ROOT:
-            density *= HUGE
-            tally[LEVEL] -= 1.0
-        tally[DENSITY] = density
+        density, level = tally[DENSITY], tally[LEVEL]
+        tally[DENSITY], tally[LEVEL] = next_density(
+            geometry.mass, geometry.level, exponent, entered, left, size, density, level
+        )
 
     return add_tile, change_density
 

@@ -122,7 +122,7 @@ def walk_half(
     # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density = tally[GONE], tally[DENSITY]
-    level, visited = int(tally[LEVEL]), int(tally[VISITED])
+    level, visited = tally[LEVEL], int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
     status = lines.LOST
     while visited <= ENDLESS:
@@ -159,14 +159,9 @@ def walk_half(
         size, left = pivots.cross(chain.columns, tile, p, scratch)
         if size > 0.0:
             entered = basis[p]
-            density *= lines.density_ratio(rule.mass, rule.exponent, entered, left, size)
-            level += rule.level[entered] - rule.level[left]
-            while density > lines.ROOT:
-                density /= lines.HUGE
-                level += 1
-            while density < 1.0 / lines.ROOT:
-                density *= lines.HUGE
-                level -= 1
+            density, level = lines.next_density(
+                rule.mass, rule.level, rule.exponent, entered, left, size, density, level
+            )
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
             _reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
@@ -179,7 +174,7 @@ def walk_half(
 
 
 @forceinline
-def rescale(tally: Floats, share: Floats, level: int) -> None:
+def rescale(tally: Floats, share: Floats, level: float) -> None:
     """Express all weights in units of HUGE**level."""
     while level > tally[TOP]:
         tally[TOP] += 1.0

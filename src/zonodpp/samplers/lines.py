@@ -25,6 +25,7 @@ DRAW, STEP, HALF = range(3)
 DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
 # Densities may overflow. They are kept as density * HUGE**level, 1 / ROOT <= density <= ROOT.
 HUGE, ROOT = 1e100, 1e50
+LOG_HUGE = math.log(HUGE)
 
 
 class Rule(NamedTuple):
@@ -160,17 +161,36 @@ def set_bounds(
 
 
 @forceinline
-def density_ratio(mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
-    """Return the density of a tile over that of the tile before, up to HUGE**level.
+def next_density(
+    mass: Floats,
+    levels: Integers,
+    exponent: float,
+    entered: int,
+    left: int,
+    size: float,
+    density: float,
+    level: float,
+) -> tuple[float, float]:
+    """Return density and level of a tile, given those of the tile before.
 
     ``size`` is |det E_B| of the new basis over that of the old one.
     """
-    ratio: float = mass[entered] / mass[left]
+    density *= mass[entered] / mass[left]
+    level += levels[entered] - levels[left]
     if exponent == 1.0:
-        ratio *= size
-    elif exponent != 0.0:
-        ratio *= size**exponent
-    return ratio
+        density *= size
+    elif exponent != 0.0:  # the power itself may overflow
+        log = exponent * math.log(size)
+        whole = math.floor(log / LOG_HUGE + 0.5)
+        density *= math.exp(log - whole * LOG_HUGE)
+        level += whole
+    while density > ROOT:
+        density /= HUGE
+        level += 1.0
+    while density < 1.0 / ROOT:
+        density *= HUGE
+        level -= 1.0
+    return density, level
 
 
 @forceinline
