@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from operator import mul
 
 import numpy as np
 import pandas as pd
@@ -597,3 +598,24 @@ def test_one_tolerance_for_asymmetric_kernels():
         noisy[0, 1] += 1e-5 * np.abs(K).max()
         with pytest.raises(ValueError, match="not symmetric"):
             read(noisy)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e15, 1e17, 1e100])
+def test_features_with_rows_of_very_different_length(size):
+    Phi = np.random.default_rng(0).normal(size=(5, 3))
+    Phi[0] *= size
+    rows = [[Fraction(float(x)) for x in row] for row in Phi]
+    weights = {(): Fraction(1)}
+    for k in (1, 2, 3):
+        for S in combinations(range(5), k):
+            gram = [[sum(map(mul, rows[i], rows[j])) for j in S] for i in S]
+            weights[S] = determinant(gram)
+    total = sum(weights.values())
+    expected = [float(sum(w for S, w in weights.items() if i in S) / total) for i in range(5)]
+    np.testing.assert_allclose(DPP.from_features(Phi).marginals(), expected, rtol=1e-11)
+    assert KDPP.from_features(Phi, 3).r == 3
+
+
+def test_features_of_graded_rows_keep_their_rank():
+    Phi = np.random.default_rng(0).normal(size=(4, 4)) * 10.0 ** (-6 * np.arange(4))[:, None]
+    assert KDPP.from_features(Phi, 4).log_prob([0, 1, 2, 3]) == pytest.approx(0.0, abs=1e-9)

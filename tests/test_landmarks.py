@@ -91,6 +91,13 @@ def test_law_of_the_simplex():
     assert p_value(picks(X, None, 300), bases, damped) < THRESHOLD
 
 
+@pytest.mark.parametrize(("n", "m"), [(20, 15), (20, 20), (3, 2), (2, 2), (1, 1)])
+def test_more_landmarks_than_isomap_has_coordinates(n, m):
+    rows = np.random.default_rng(0).normal(size=(n, 5))
+    found = LandmarkSelector(m, transformer="isomap", random_state=0).fit(rows)
+    assert len(set(found.indices_)) == m
+
+
 @pytest.mark.parametrize("transformer", ["isomap", TruncatedSVD(3, random_state=0)])
 def test_rounding_errors_are_no_outliers(X, transformer):
     """Three coordinates leave nothing out: with four landmarks all rows weigh the same."""

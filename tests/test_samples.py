@@ -158,6 +158,11 @@ class TestTable:
         exact = wheel.target.marginals()[best]
         assert f"{wheel.marginals()[best]:.3f} (exact {exact:.3f})" in text
 
+    def test_a_table_where_labels_are_numbers(self):
+        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 3)), index=range(1, 9))
+        text = sample(ProjectionDPP.from_features(frame), 50, rng=0)._repr_html_()
+        assert text.count("(exact ") == 5
+
     def test_labels_are_escaped(self):
         frame = pd.DataFrame([[1.0, 2.0]], columns=["<script>", "a & b"])
         text = sample(ProjectionDPP(frame), 10, rng=0)._repr_html_()

@@ -502,3 +502,10 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"scipy", "numba
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_draws_of_the_most_relevant_items():
+    rng = np.random.default_rng(0)
+    features, relevance = rng.normal(size=(15, 4)), rng.normal(size=15)
+    found = shortlist(relevance, features, 4, diversity=0, answer="draw", rng=0)
+    assert set(found.indices) == set(np.argsort(-relevance)[:4])

@@ -6,6 +6,7 @@ are read in three passes: for the moments, for the law, for the draw.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
@@ -88,9 +89,7 @@ def features_for_draws(
         return kernel_features(X[rows], merged, m, kernel, rng), None
     fitted = None
     if transformer not in (None, "pca"):
-        isomap = Isomap(n_neighbors=min(5, X.shape[0] - 1), n_components=max(1, m - 1))
-        fitted = isomap if transformer == "isomap" else clone(transformer)
-        X = _coordinates(fitted, X, weights)
+        X, fitted = _transformed(transformer, X, weights, m)
     axes = principal_axes(X, weights, m - 1)
     if len(axes.spread) == m - 1:
         batches = gen_batches(len(rows), max(64, CHUNK // X.shape[1]))
@@ -101,6 +100,26 @@ def features_for_draws(
         X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
     )
     return features, fitted
+
+
+def _transformed(
+    transformer: str | BaseEstimator, X: Matrix, weights: Floats, m: int
+) -> tuple[Matrix, BaseEstimator | None]:
+    """Return coordinates of the rows for m landmarks, and the transformer that was fitted.
+
+    Isomap may have fewer coordinates than are asked for, and does not say how many. Two rows are
+    too few for it.
+    """
+    if transformer != "isomap":
+        fitted = clone(transformer)
+        return _coordinates(fitted, X, weights), fitted
+    components = max(1, m - 1) if X.shape[0] > 2 else 0
+    while components:
+        fitted = Isomap(n_neighbors=min(5, X.shape[0] - 1), n_components=components)
+        with contextlib.suppress(ValueError):  # of negative eigenvalues
+            return _coordinates(fitted, X, weights), fitted
+        components //= 2
+    return X, None
 
 
 def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matrix:

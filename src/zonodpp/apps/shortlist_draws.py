@@ -38,6 +38,7 @@ def _target_of_level(items: Candidates, k: int, fixed: int, level: float) -> KDP
     """Find the strength of relevance at which a draw is expected to reach the level."""
     size = float(np.ptp(items.relevance)) or 1.0
     logs = (items.relevance - items.relevance.max()) / size
+    logs[:fixed] = 0.0  # items that are in every list: the law of the others does not depend on it
     by_distance = items.spread is not None
     base = items.similarity(items.rows) if by_distance else to_dense(items.rows)
     strength, low, high = 0.0, 0.0, np.inf

@@ -18,6 +18,7 @@ from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.arguments import as_count, check_finite
 from zonodpp.linalg.dense import largest_entries, row_chunks, to_dense
 from zonodpp.linalg.gram import factorise_by_cholesky, numerical_rank, triangle
+from zonodpp.linalg.greedy import items_of, pick_greedily
 from zonodpp.linalg.kernel import (
     KernelColumns,
     partial_factor,
@@ -50,12 +51,17 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     ``eps`` is the relative precision of Phi's entries: it decides which columns are dependent.
     Phi = Q C with Q orthonormal, and the left singular vectors of C turn Q into eigenvectors.
     """
-    n, m = Phi.shape
     check_finite(Phi, "the features")
+    n, m = Phi.shape
     sizes = largest_entries(Phi, axis=0)
     used = np.flatnonzero(sizes > 0)
     if not used.size:
         return Spectrum(np.zeros((n, 0)), np.zeros(0))
+    rows = largest_entries(Phi, axis=1)
+    if rows.max() > _GRADED * rows.min(where=rows > 0, initial=np.inf):
+        Phi = _by_large_rows(to_dense(Phi), eps)
+        sizes = largest_entries(Phi, axis=0)
+        used, m = np.flatnonzero(sizes > 0), Phi.shape[1]
     if m > n and sizes.max() <= _GRADED * sizes[used].min():
         return of_features(_fewer_columns(Phi, eps), eps)
     gram = factorise_by_cholesky(Phi.T, None) if m <= n else None
@@ -68,6 +74,22 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     Q, _ = np.linalg.qr(X[:, np.sort(order[:rank])])  # columns that span the rest
     turn, singular = _left_singular((Q.T @ X) * sizes)
     return Spectrum(Q @ turn, 2 * np.log(singular))
+
+
+def _by_large_rows(Phi: Floats, eps: float) -> Floats:
+    """Return features of the same kernel whose columns are graded, as the rows of Phi are.
+
+    The columns are coordinates along orthogonal directions: the first is that of the largest row,
+    the next that of the row of which most is left, and so on. Where a row has nothing but rounding
+    errors, these become zero: of a large row they would hide all small rows.
+    """
+    items = items_of(Phi)
+    picks = pick_greedily(items, min(Phi.shape))
+    features = Phi @ np.linalg.qr(items.unit[picks].T)[0]
+    lengths = np.exp(items.log_scale / 2)
+    rounding = 16 * max(eps, _EPS) * np.sqrt(Phi.shape[1]) * lengths
+    features[np.abs(features) <= rounding[:, None]] = 0.0
+    return np.asarray(features)
 
 
 def _fewer_columns(Phi: Matrix, eps: float) -> Floats:

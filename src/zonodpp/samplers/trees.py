@@ -275,5 +275,6 @@ def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: flo
         first, last = blocks.starts[b], blocks.starts[b + 1]
         once = sp.triu(graph[first:last, first:last], format="coo")
         network = Network(last - first, once.row, once.col, once.data)
-        steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
+        with np.errstate(over="ignore"):
+            steps[b] = degree[first:last] @ network.resistances(int(roots[b] - first))
     return float(steps.sum())

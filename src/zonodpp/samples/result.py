@@ -90,7 +90,7 @@ class Samples(Draws):
         known = target.has_quick_inclusion and self.whole
         chosen = items[top].astype(np.int64)
         for k, item, label in zip(top, chosen, target.labels_of(chosen), strict=True):
-            exact = f" (exact {target.inclusion([item]):.3f})" if known else ""
+            exact = f" (exact {target.inclusion(np.array([item])):.3f})" if known else ""
             facts[f"share of {label}"] = f"{counts[k] / len(self):.3f}{exact}"
         cells = (f"<th>{escape(name)}</th><td>{escape(fact)}</td>" for name, fact in facts.items())
         return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
