@@ -97,7 +97,7 @@ def replace_item(T: Floats, p: int, column: Floats, row: Floats) -> None:
     for i in range(width):
         row[i] = T[p, i] * inverse
     for k in range(column.shape[0]):
-        if column[k] != 0.0:
+        if k != p and column[k] != 0.0:
             for i in range(width):
                 T[k, i] -= column[k] * row[i]
     for i in range(width):
