@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from zonodpp.arguments import listed
 from zonodpp.cli.command import Rows
 from zonodpp.cli.names import ColumnRoles, number_text
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 _WIDEST = 40  # characters of a cell in the text for people
 
 
-def text_for_people(frame: Any, roles: ColumnRoles) -> str:
+def text_for_people(frame: DataFrame, roles: ColumnRoles) -> str:
     """Return rows as lines of text, with the labels in front."""
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     # One type for all floating-point numbers: pandas cannot show the smaller ones without warnings.
@@ -30,21 +33,21 @@ def text_for_people(frame: Any, roles: ColumnRoles) -> str:
     return str(frame.to_string(max_colwidth=_WIDEST))
 
 
-def records(frame: Any, roles: ColumnRoles) -> list[dict[str, object]]:
+def records(frame: DataFrame, roles: ColumnRoles) -> list[dict[str, object]]:
     """Return rows as JSON has them, by the names of the columns."""
     _check_names(roles, "JSON")
     columns = [list(map(as_json, frame.iloc[:, place])) for place in range(frame.shape[1])]
     return [dict(zip(roles.names, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
-def csv_rows(frame: Any, roles: ColumnRoles) -> Rows:
+def csv_rows(frame: DataFrame, roles: ColumnRoles) -> Rows:
     """Yield the names of the columns, then the rows; a cell without a value is empty."""
     yield roles.names
     columns = [map(_as_csv, frame.iloc[:, place]) for place in range(frame.shape[1])]
     yield from zip(*columns, strict=True)
 
 
-def write_parquet(frame: Any, roles: ColumnRoles, path: str) -> None:
+def write_parquet(frame: DataFrame, roles: ColumnRoles, path: str) -> None:
     """Write rows to a Parquet file, with the types of their columns and without an index."""
     _check_names(roles, "Parquet")
     try:
@@ -54,13 +57,12 @@ def write_parquet(frame: Any, roles: ColumnRoles, path: str) -> None:
         raise ValueError(f"{roles.source}: {problem}") from None
 
 
-def with_labels(frame: Any, roles: ColumnRoles, labels: Iterable[object]) -> Any:
+def with_labels(frame: DataFrame, roles: ColumnRoles, labels: Iterable[object]) -> DataFrame:
     """Return rows with their labels as text, as other commands write them: 007 is no number."""
     if roles.id is None:
         return frame
-    text: Any = (
-        str if roles.named else number_text
-    )  # an array has one type of number for all columns
+    # All columns of an array have one type of number, so its labels may be floats.
+    text: Callable[..., str] = str if roles.named else number_text
     frame = frame.copy()
     frame.isetitem(roles.id, [None if _is_missing(label) else text(label) for label in labels])
     return frame
