@@ -26,8 +26,8 @@ from zonodpp.linalg.gram import DenseGram, RankError, factorise, factorise_by_ch
 from zonodpp.linalg.greedy import items_of, pick_greedily
 
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
-# The same for a dense A, whose rows whitening mixes: rounding errors are divided by this number
-# there. A sparse A would become dense in other coordinates.
+# The same for a dense A. Whitening mixes its rows, which makes rounding errors larger, up to the
+# inverse of this number. A sparse A has the lower limit: in other coordinates it would be dense.
 _EVEN_SCALE = 1e-9
 _HEAVIER = np.log(1e6)  # log ratio of weights beyond which errors of dependent columns matter
 _EPS = float(np.finfo(float).eps)

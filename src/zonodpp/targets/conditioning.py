@@ -61,9 +61,9 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
 def _exchange(where: Coordinates, include: Integers) -> Floats:
     """Eliminate the items one by one from T, which has no weights, and give each a unit row.
 
-    Each takes the place of an item of the heavy basis: of the one for which its entry of M, whose
-    columns are weighted, is largest, that is the lightest one. So what is left of T keeps the
-    digits of all entries, however far the weights of items lie apart.
+    Each takes the place of one item of the heavy basis: the lightest one that it can replace, which
+    is where its column of M, the weighted matrix, has its largest entry. So all entries of T keep
+    their digits, however far the weights of items lie apart.
     """
     assert where.plain is not None
     assert where.widths is not None
