@@ -186,7 +186,8 @@ def test_boundaries_are_the_nodes_shared_with_other_edges(graph):
     degree = np.bincount(np.concatenate([tail, head]), minlength=nodes)
     degree[top] += 1
     whole = halve_edges(np.array([tail, head]), np.arange(target.n), degree)
-    for edges, boundary, halves, *_ in whole.all_sets():
+    for part in whole.all_sets():
+        edges, boundary, halves = part.edges, part.boundary, part.halves
         inside = np.union1d(tail[edges], head[edges])
         others = np.setdiff1d(np.arange(target.n), edges)
         outside = np.concatenate([tail[others], head[others], top])

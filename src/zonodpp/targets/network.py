@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers
@@ -67,7 +67,7 @@ class Network:
 
     def log_total(self) -> float:
         """Log of the sum over all spanning trees of the product of their weights."""
-        return self._reduce().log_sum - (self.nodes - 1) * math.log(self.scale)
+        return self._reduce()[1] - (self.nodes - 1) * math.log(self.scale)
 
     def inclusion(self, sets: Integers) -> Floats:
         """Probability that all edges of a set are in the tree, for (count, k) edges.
@@ -81,7 +81,7 @@ class Network:
         for start in range(0, len(sets), step):
             chunk = sets[start : start + step]
             touched = np.unique(self.ends[:, chunk])
-            reduced = self._reduce(touched).inside
+            reduced = self._reduce(touched)[0].inside
             log_total = eliminate(reduced.copy(), 0)
             for row, edges in enumerate(chunk, start):
                 contracted = _contract(reduced, np.searchsorted(touched, self.ends[:, edges]))
@@ -101,38 +101,37 @@ class Network:
     def _effective(self) -> Floats:
         """Return the effective conductance between the nodes of each pair, infinite for loops."""
         effective = np.full(self.conductance.size, np.inf)
-
-        def descend(part: _EdgeSet, outside: Floats) -> None:
-            if part.halves:
-                for half, other in (part.halves, part.halves[::-1]):
-                    parts = [(part.boundary, outside), (other.boundary, other.inside)]
-                    descend(half, _join(parts, half.boundary)[0])
-            else:
+        waiting = [(self._reduce()[0], np.zeros((0, 0)))]  # nothing is outside of the whole graph
+        while waiting:
+            part, outside = waiting.pop()
+            for half, other in zip(part.halves, reversed(part.halves), strict=True):
+                parts = [(part.boundary, outside), (other.boundary, other.inside)]
+                waiting.append((half, _join(parts, half.boundary)[0]))
+            if not part.halves:
                 nodes, M, ends = self._network(part.edges)
                 places = np.searchsorted(nodes, part.boundary)
                 M[places[:, None], places] += outside
                 effective[part.edges] = _effective_conductances(M, ends)
-
-        descend(self._reduce(), np.zeros((0, 0)))  # nothing is outside of the whole graph
         return effective
 
-    def _reduce(self, top: Integers | None = None) -> _EdgeSet:
-        """Halve all pairs, and reduce all sets to their boundaries, the whole graph to ``top``."""
+    def _reduce(self, top: Integers | None = None) -> tuple[_EdgeSet, float]:
+        """Halve all pairs, and reduce all sets to their boundaries, the whole graph to ``top``.
+
+        Returns the whole graph and the sum of log d_v of all nodes v that were removed.
+        """
         proper = np.flatnonzero(np.not_equal(*self.pairs))  # loops are left out
         degree = np.bincount(self.pairs[:, proper].ravel(), minlength=self.nodes)
         if top is not None:
             degree[top] += 1  # as if each had one more edge: so they stay in all boundaries
         whole = halve_edges(self.pairs, proper, degree)
-        self._announce(whole.all_sets())
-
-        def ascend(part: _EdgeSet) -> _EdgeSet:
-            halves = tuple(ascend(half) for half in part.halves)
-            parts = [(half.boundary, half.inside) for half in halves]
-            inside, log_d = _join(parts or [self._network(part.edges)[:2]], part.boundary)
-            log_sum = log_d + sum(half.log_sum for half in halves)
-            return _EdgeSet(part.edges, part.boundary, halves, inside, log_sum)
-
-        return ascend(whole)
+        sets = whole.all_sets()
+        self._announce(sets)
+        log_sum = 0.0
+        for part in reversed(sets):  # halves before what they are halves of
+            parts = [(half.boundary, half.inside) for half in part.halves]
+            part.inside, log_d = _join(parts or [self._network(part.edges)[:2]], part.boundary)
+            log_sum += log_d
+        return whole, log_sum
 
     def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
         """Return the nodes of some pairs, conductances between them, and the ends of the pairs."""
@@ -147,19 +146,16 @@ class Network:
         sizes = np.array([part.boundary.size for part in sets], dtype=np.float64)
         joined = [sum(half.boundary.size for half in part.halves) for part in sets]
         size, seconds = 8 * (sizes**2).sum(), np.power(joined, 3).sum() / PACE + CALL * sizes.size
-        way_out = "sample(target, 1000).marginals() estimates probabilities from draws"
         memory = physical_memory()
+        need = (
+            f"probabilities of edges in this graph of {self.nodes:,} nodes take about "
+            f"{seconds / 60:,.0f} minutes and {size / 2**30:,.1f} GiB"
+        )
+        advice = "sample(target, 1000).marginals() estimates probabilities from draws"
         if size > memory:
-            raise MemoryError(
-                f"probabilities of edges in a graph of {self.nodes:,} nodes take about "
-                f"{size / 2**30:,.0f} GiB, this machine has {memory / 2**30:,.0f}; {way_out}"
-            )
+            raise MemoryError(f"{need}, this machine has {memory / 2**30:,.0f}; {advice}")
         if seconds > LONG:
-            warnings.warn(
-                f"probabilities of edges in this graph of {self.nodes:,} nodes take about "
-                f"{seconds / 60:,.0f} minutes and {size / 2**30:,.1f} GiB; {way_out}",
-                stacklevel=5,
-            )
+            warnings.warn(f"{need}; {advice}", stacklevel=5)
 
 
 def _join(parts: Sequence[tuple[Integers, Floats]], kept: Integers) -> tuple[Floats, float]:
@@ -185,21 +181,20 @@ def _contract(M: Floats, ends: Integers) -> Floats | None:
     return np.asarray(member.T @ M @ member)
 
 
-class _EdgeSet(NamedTuple):
+@dataclass
+class _EdgeSet:
     """Some edges of a graph, the nodes that they share with other edges, and its halves, if any.
 
-    Once it is reduced: the conductances between the nodes of the boundary, and the sum of log d_v
-    of all nodes that were removed.
+    Once it is reduced, ``inside`` holds the conductances between the nodes of the boundary.
     """
 
     edges: Integers
     boundary: Integers
     halves: tuple[_EdgeSet, ...]
-    inside: Floats = np.zeros((0, 0))
-    log_sum: float = 0.0
+    inside: Floats
 
     def all_sets(self) -> list[_EdgeSet]:
-        """Return the set itself, its halves, their halves, and so on."""
+        """Return the set itself and then its halves, each followed by its own halves, and so on."""
         return [self, *(part for half in self.halves for part in half.all_sets())]
 
 
@@ -215,24 +210,19 @@ def halve_edges(ends: Integers, edges: Integers, degree: Integers) -> _EdgeSet:
         local = places.reshape(2, -1).astype(np.int32)  # SciPy 1.13 takes only int32 for searches
         parts = np.array_split(edges[_search_order(local, nodes.size)], 2)
         halves = tuple(halve_edges(ends, part, degree) for part in parts)
-    return _EdgeSet(edges, boundary, halves)
+    return _EdgeSet(edges, boundary, halves, np.zeros((0, 0)))
 
 
 def _search_order(ends: NDArray[np.int32], count: int) -> Integers:
-    """Sort edges by a breadth-first search from a node that is far from others.
+    """Sort edges by a breadth-first search that begins at the rim of the graph.
 
     They are sorted by the second of their ends that the search meets. By the first one, halves of
     a dense graph would share far more nodes.
     """
     links = sp.csr_array((np.ones(ends.shape[1]), ends), shape=(count, count))
-    far = breadth_first_order(links, 0, directed=False, return_predecessors=False)
-    if far.size < count:  # link the components one after the other, to search them all
-        first = np.unique(connected_components(links, directed=False)[1], return_index=True)[1]
-        chain = first[:-1].astype(np.int32), first[1:].astype(np.int32)
-        links += sp.csr_array((np.ones(first.size - 1), chain), links.shape)
+    backwards = reverse_cuthill_mckee(links + links.T, symmetric_mode=True)
     position = np.empty(count, np.int64)
-    order = breadth_first_order(links, far[-1], directed=False, return_predecessors=False)
-    position[order] = np.arange(count)
+    position[backwards[::-1]] = np.arange(count)
     return np.lexsort(np.sort(position[ends], axis=0))
 
 

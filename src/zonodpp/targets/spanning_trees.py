@@ -141,13 +141,12 @@ class SpanningTrees(ProjectionDPP):
         weights = np.ones(self.n) if self.weights is None else self.weights
         # Ranks replace weights: they are distinct and positive, and each one tells its edge.
         order = np.argsort(-weights, kind="stable")
-        order = order[(graph.tail != graph.head)[order]]  # no loops
-        ends = np.sort(np.column_stack([graph.tail, graph.head])[order], axis=1)
-        _, first = np.unique(ends[:, 0] * graph.nodes + ends[:, 1], return_index=True)
-        places = ends[first].T.astype(np.int32)  # SciPy 1.13 takes only int32 for trees
-        links = sp.csr_array((first + 1.0, places), shape=(graph.nodes, graph.nodes))
-        ranks = minimum_spanning_tree(links).data.astype(np.int64)
-        return np.asarray(np.sort(order[ranks - 1]))
+        ranks = np.argsort(order) + 1.0
+        ends = np.array([graph.tail, graph.head], np.int32)  # SciPy 1.13 takes no others for trees
+        links = sp.coo_array((ranks, tuple(ends)), shape=(graph.nodes, graph.nodes))
+        links.has_canonical_format = True  # so that parallel edges are not added up
+        tree = minimum_spanning_tree(links.tocsr()).data.astype(np.int64)
+        return np.asarray(np.sort(order[tree - 1]))
 
     def _given(self, include: Integers, exclude: Integers) -> Self:
         """Contract the edges that must be in the tree, delete those that must not be.
