@@ -94,8 +94,7 @@ def coordinates_of(
     RankError
         When the numerical rank is below the number of rows.
     """
-    scale, logs = column_factors(weights, power)
-    log_weights = np.zeros(A.shape[1]) if logs is None else logs
+    scale, log_weights = column_factors(weights, power, A.shape[1])
     log_unit = float(log_weights.max())
     least = LEAST_SCALE if sp.issparse(A) else _EVEN_SCALE
     if log_weights[log_weights > -np.inf].min() - log_unit > np.log(least):
@@ -105,15 +104,13 @@ def coordinates_of(
     return _about_heavy_basis(to_dense(A), log_weights, basis)
 
 
-def column_factors(
-    weights: Floats | None, power: float
-) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return q^{1/p} divided by the largest, and the logs of q^{1/p}.
+def column_factors(weights: Floats | None, power: float, n: int) -> tuple[Floats | None, Floats]:
+    """Return q^{1/p} divided by the largest, None if all are one, and the n logs of q^{1/p}.
 
     Positive weights may become zero where they span more than floating-point numbers do.
     """
     if weights is None:
-        return None, None
+        return None, np.zeros(n)
     with np.errstate(divide="ignore", under="ignore"):
         logs = np.log(weights) / power
         return np.exp(logs - logs.max()), logs

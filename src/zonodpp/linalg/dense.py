@@ -46,7 +46,7 @@ def row_chunks(X: Matrix, length: int | None = None) -> Iterator[tuple[slice, Fl
 def largest_entries(X: Matrix, axis: int) -> Floats:
     """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
     if isinstance(X, np.ndarray):
-        return np.asarray(np.maximum(X.max(axis=axis), -X.min(axis=axis)))
+        return np.asarray(np.maximum(X.max(axis=axis, initial=0.0), -X.min(axis=axis, initial=0.0)))
     return to_dense(abs(X).max(axis=axis)).ravel()
 
 

@@ -52,16 +52,14 @@ def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
     Phi = Q C with Q orthonormal, and the left singular vectors of C turn Q into eigenvectors.
     """
     check_finite(Phi, "the features")
+    rows = largest_entries(Phi, axis=1)
+    if rows.max() > _GRADED * rows.min(where=rows > 0, initial=np.inf):
+        Phi = _by_large_rows(to_dense(Phi), eps)
     n, m = Phi.shape
     sizes = largest_entries(Phi, axis=0)
     used = np.flatnonzero(sizes > 0)
     if not used.size:
         return Spectrum(np.zeros((n, 0)), np.zeros(0))
-    rows = largest_entries(Phi, axis=1)
-    if rows.max() > _GRADED * rows.min(where=rows > 0, initial=np.inf):
-        Phi = _by_large_rows(to_dense(Phi), eps)
-        sizes = largest_entries(Phi, axis=0)
-        used, m = np.flatnonzero(sizes > 0), Phi.shape[1]
     if m > n and sizes.max() <= _GRADED * sizes[used].min():
         return of_features(_fewer_columns(Phi, eps), eps)
     gram = factorise_by_cholesky(Phi.T, None) if m <= n else None

@@ -107,7 +107,7 @@ class Exchange:
     def _on_bases(self, target: VolumeSampling) -> ExchangeWalk:
         """Split the weighted columns into directions and factors; build what t is drawn from."""
         r, n, p = target.r, target.n, target.power
-        scale, _ = column_factors(target.weights, p)
+        scale, _ = column_factors(target.weights, p, n)
         sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
         if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
             D, factors = unit_vectors(even_rows(target.A, np.ones(n))[0])

@@ -69,8 +69,6 @@ def _exchange(where: Coordinates, include: Integers) -> Floats:
     assert where.widths is not None
     T, M = where.plain.copy(), to_dense(where.matrix).copy()
     left, tiny = np.arange(len(T)), 8 * len(T) * np.finfo(float).eps
-    own = np.zeros((include.size, T.shape[1]))
-    own[np.arange(include.size), include] = 1.0
     for item in include:
         k = left[np.argmax(np.abs(M[left, item]))]
         if M[k, item] == 0.0:
@@ -82,7 +80,7 @@ def _exchange(where: Coordinates, include: Integers) -> Floats:
             X[left] = np.where(np.abs(X[left] - change) <= noise, 0.0, X[left] - change)
     rest = np.ldexp(T[left], where.widths - (where.widths.max() + where.widths.min()) // 2)
     rest[:, include] = 0.0
-    return np.vstack([own, rest])
+    return np.vstack([np.arange(T.shape[1]) == include[:, None], rest])
 
 
 def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
@@ -135,8 +133,7 @@ def condition_kernel(
         sure, _ = np.linalg.qr(sure)
         phi -= sure @ (sure.T @ phi)
         phi[np.abs(sure).max(axis=1) == 1.0] = 0.0
-    own = np.zeros((len(phi), include.size))
-    own[include, np.arange(include.size)] = 1.0
+    own = np.arange(len(phi))[:, None] == include
     return np.column_stack([own, sure]), phi
 
 

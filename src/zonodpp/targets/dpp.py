@@ -173,7 +173,7 @@ class DPP(SpectralTarget):
                 f"got {expected_size!r}"
             )
         shift = _shift_to_size(self.log_eigenvalues[self._sure :], expected_size - self._sure)
-        return self._with(Spectrum(self.vectors, self.log_eigenvalues + shift))
+        return self._make(Spectrum(self.vectors, self.log_eigenvalues + shift), self.labels)
 
     def kernel(self) -> Floats:
         """Return the correlation kernel K, for looking at small cases.

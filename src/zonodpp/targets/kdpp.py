@@ -98,22 +98,14 @@ class KDPP(SpectralTarget):
 
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         rank, sure = found.vectors.shape[1], int(np.isposinf(found.logs).sum())
-        k = as_count(k or 0, "k", max(1, sure))
-        if k > rank:
-            raise ValueError(
-                f"k = {k} items asked for, but the kernel has numerical rank {rank}: larger sets "
-                f"have determinant zero. Take k <= {rank}, or add a ridge to the kernel, L + c * I"
+        k = as_count(k or 0, "k", 1)
+        if not sure <= k <= rank:
+            raise ImpossibleError(
+                f"draws have k = {k} items, but {sure} are sure and {rank} the most: the kernel, "
+                f"after conditions, has numerical rank {rank}, and larger sets have determinant "
+                "zero. Take another k, include or exclude fewer items, or add a ridge, L + c * I"
             )
         super()._set(found, labels, k)
-
-    def _with(self, found: Spectrum) -> Self:
-        sure, rank = int(np.isposinf(found.logs).sum()), found.vectors.shape[1]
-        if not sure <= self.k <= rank:
-            raise ImpossibleError(
-                f"draws have k = {self.k} items, but {sure} are sure and {rank} the most that the "
-                "condition allows; include or exclude fewer items"
-            )
-        return super()._with(found)
 
     def size_law(self) -> Floats:
         """Return the probability of each size of a draw: one for k.

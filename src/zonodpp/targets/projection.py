@@ -12,7 +12,7 @@ from zonodpp.arguments import as_matrix, as_positive, labels_of, spawn
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.kernel import read_kernel
 from zonodpp.linalg.spectrum import principal_scores, projection_basis
-from zonodpp.streams.sources import source_of, take_columns
+from zonodpp.streams.sources import RowSource, source_of, take_columns
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.target import Arrays, Header
 
@@ -136,12 +136,7 @@ class ProjectionDPP(VolumeSampling):
         """
         streamed = source_of(X, weights, columns, ids)
         if streamed is not None:
-            if jitter is not None:
-                raise ValueError("jitter= needs the rows in memory; pass rank= instead")
-            streams = import_module("zonodpp.targets.streamed")  # loaded for streams alone
-            view = None if rank is None else streams.principal_view(streamed[0], rank)
-            target: ProjectionDPP = streams.StreamedDPP(streamed[0], view, streamed[1])
-            return target
+            return _of_stream(*streamed, rank, jitter)
         X, weights = take_columns(X, weights, columns, ids)
         matrix = as_matrix(X, "X")
         if rank is not None:
@@ -237,3 +232,15 @@ class ProjectionDPP(VolumeSampling):
         trees = import_module("zonodpp.targets.spanning_trees")  # loaded for graphs alone
         target: SpanningTrees = trees.SpanningTrees(G, weight=weight, names=names)
         return target
+
+
+def _of_stream(
+    source: RowSource, ids: RowSource | None, rank: int | None, jitter: float | None
+) -> ProjectionDPP:
+    """Make the target of rows that are read in passes, perhaps along their leading directions."""
+    if jitter is not None:
+        raise ValueError("jitter= needs the rows in memory; pass rank= instead")
+    streams = import_module("zonodpp.targets.streamed")  # loaded for streams alone
+    view = None if rank is None else streams.principal_view(source, rank)
+    target: ProjectionDPP = streams.StreamedDPP(source, view, ids)
+    return target

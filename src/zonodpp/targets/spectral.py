@@ -43,6 +43,7 @@ class SpectralTarget(Target):
     log_eigenvalues: Floats
     exact_draws = "mixture"
     k: int | None  # the size of every draw, if it is fixed
+    _sure: int  # number of eigenvectors that always take part; they come first
 
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         n, r = found.vectors.shape
@@ -53,7 +54,8 @@ class SpectralTarget(Target):
             )
         sizes = range(r + 1) if k is None else range(k, k + 1)
         facts = {"vectors": frozen(found.vectors), "log_eigenvalues": frozen(found.logs)}
-        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, **facts)
+        sure = int(np.isposinf(found.logs).sum())
+        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, _sure=sure, **facts)
 
     def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
@@ -79,19 +81,10 @@ class SpectralTarget(Target):
         return float(np.logaddexp(0.0, self.log_eigenvalues[self._sure :]).sum())
 
     @cached_property
-    def _sure(self) -> int:
-        """Number of eigenvectors that always take part; they come first."""
-        return int(np.sum(np.isposinf(self.log_eigenvalues)))
-
-    @cached_property
     def phi(self) -> Floats:
         """Features with L = phi phi', (n, rank), without the directions of infinite eigenvalue."""
         finite = self.log_eigenvalues[self._sure :]
         return np.asarray(self.vectors[:, self._sure :] * np.exp(finite / 2))
-
-    def _with(self, found: Spectrum) -> Self:
-        """Return a target of the same kind with another spectrum."""
-        return self._make(found, self.labels, self.k)
 
     def marginals(self) -> Floats:
         """Return the exact probability of each item.
@@ -146,7 +139,7 @@ class SpectralTarget(Target):
         sure, phi = condition_kernel(self.vectors[:, : self._sure], self.phi, include, exclude)
         vectors, logs = of_features(phi)
         logs = np.append(np.full(sure.shape[1], np.inf), logs)
-        return self._with(Spectrum(np.column_stack([sure, vectors]), logs))
+        return self._make(Spectrum(np.column_stack([sure, vectors]), logs), self.labels, self.k)
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return features of the kernel; eigenvectors of infinite eigenvalue are very long ones."""
