@@ -169,12 +169,10 @@ def _graded_factor(L: Floats, eps: float) -> tuple[Floats, float]:
 
 def _is_close(L: Floats, factor: Floats, lengths: Floats, tolerance: float) -> bool:
     """Tell whether factor factor' is L, entries measured as correlations."""
-    for span, rows in row_chunks(L, 4096):
-        missing = np.abs(rows - factor[span] @ factor.T)
-        missing /= lengths[span, None]
-        if (missing > tolerance * lengths).any():
-            return False
-    return True
+    return all(
+        (np.abs(rows - factor[span] @ factor.T) / lengths[span, None] <= tolerance * lengths).all()
+        for span, rows in row_chunks(L, 4096)
+    )
 
 
 def principal_scores(X: Matrix, rank: int) -> Floats:

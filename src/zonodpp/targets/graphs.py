@@ -87,18 +87,15 @@ def read_graph(
     if weight is not None and not isinstance(weight, str):
         raise TypeError(f"weight is the name of an edge attribute, got {weight!r}")
     if sp.issparse(G):
-        graph, weights, labels = _read_adjacency(G, weight, names)
-    elif hasattr(G, "edges") and hasattr(G, "is_directed"):
+        return _read_adjacency(G, weight, names)
+    if hasattr(G, "edges") and hasattr(G, "is_directed"):
         if names is not None:
             raise TypeError("names are for nodes of a sparse matrix; a networkx graph has its own")
-        graph, weights, labels = _read_networkx(G, weight)
-    else:
-        raise TypeError(
-            "from_graph expects a networkx graph or a symmetric scipy.sparse matrix of edge "
-            f"weights, got {type(G).__name__} (an array becomes one with scipy.sparse.csr_array)"
-        )
-    check_graph(graph, weights, labels)
-    return graph, weights, labels
+        return _read_networkx(G, weight)
+    raise TypeError(
+        "from_graph expects a networkx graph or a symmetric scipy.sparse matrix of edge "
+        f"weights, got {type(G).__name__} (an array becomes one with scipy.sparse.csr_array)"
+    )
 
 
 def check_graph(graph: Graph, weights: Floats | None, labels: Labels) -> None:

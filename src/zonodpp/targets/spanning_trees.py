@@ -67,7 +67,8 @@ class SpanningTrees(ProjectionDPP):
         self._set(*read_graph(G, weight, names))
 
     def _set(self, graph: Graph, weights: Floats | None, labels: Labels) -> None:  # type: ignore[override]
-        """Set the parts without a check of the rank: that of a connected graph is always full."""
+        """Check the graph, but no rank: that of a connected graph is always full."""
+        check_graph(graph, weights, labels)
         n = graph.tail.size
         facts = {"A": graph.incidence(), "weights": as_weights(weights, n), "labels": labels}
         self.__dict__.update(graph=graph, n=n, r=graph.nodes - 1, **facts)
@@ -194,7 +195,6 @@ class SpanningTrees(ProjectionDPP):
             raise ValueError(f"the edges are {ends.dtype} {ends.shape}, or have no labels")
         as_count(facts["nodes"], "nodes", 2, ends.shape[1] + 1)
         graph = Graph(**facts, tail=frozen(ends[0], np.int64), head=frozen(ends[1], np.int64))
-        check_graph(graph, weights, labels)  # and that edges lie between nodes
         return cls._make(graph, weights, labels)
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
