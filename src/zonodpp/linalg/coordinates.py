@@ -127,9 +127,8 @@ def _about_heavy_basis(A: Floats, log_weights: Floats, basis: Integers | None) -
         factor = splu(sp.csc_array(U[:, H]))
         T, log_det = factor.solve(U), float(np.log(np.abs(factor.U.diagonal())).sum())
     ratios = logs - logs[H][:, None]
-    matrix = np.zeros_like(T)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        np.multiply(T, np.exp(ratios), out=matrix, where=T != 0)
+        matrix = np.where(T == 0, 0.0, T * np.exp(ratios))
     log_factor = log_det + _LOG_2 * float(heights.sum()) + float(logs[H].sum())
     gram = factorise(matrix, None)
     return Coordinates(matrix, None, gram, log_factor, logs - logs[H].sum() / len(H), T, widths)

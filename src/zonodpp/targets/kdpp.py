@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -106,6 +105,11 @@ class KDPP(SpectralTarget):
                 "zero. Take another k, include or exclude fewer items, or add a ridge, L + c * I"
             )
         super()._set(found, labels, k)
+        logs, chances = symmetric_polynomials(found.logs[sure:], k - sure)
+        taking = np.ones((rank, k + 1))  # one for eigenvectors that are sure
+        taking[sure:] = np.pad(chances, ((0, 0), (0, sure)))
+        parts = {"taking": frozen(taking), "chances": frozen(part_probabilities(taking))}
+        self.__dict__.update(_log_normaliser=float(logs[-1]), **parts)
 
     def size_law(self) -> Floats:
         """Return the probability of each size of a draw: one for k.
@@ -132,32 +136,6 @@ class KDPP(SpectralTarget):
 
     def __repr__(self) -> str:
         return f"KDPP(k={self.k}, n={self.n}, rank {self.r})"
-
-    @cached_property
-    def _symmetric(self) -> tuple[Floats, Floats]:
-        """Logs of the elementary symmetric polynomials, and chances to take eigenvectors in turn.
-
-        See `symmetric_polynomials`; eigenvectors that are sure have chance one.
-        """
-        sure = self._sure
-        logs, chances = symmetric_polynomials(self.log_eigenvalues[sure:], self.k - sure)
-        taking = np.ones((self.r, self.k + 1))
-        taking[sure:] = np.pad(chances, ((0, 0), (0, sure)))
-        return logs, taking
-
-    @cached_property
-    def taking(self) -> Floats:
-        """Chances to take eigenvectors in turn; a column for each number still to take."""
-        return frozen(self._symmetric[1])
-
-    @cached_property
-    def chances(self) -> Floats:
-        """Chance of each eigenvector to take part."""
-        return frozen(part_probabilities(self.taking))
-
-    @cached_property
-    def _log_normaliser(self) -> float:
-        return float(self._symmetric[0][-1])
 
     def _inclusions(self, sets: Integers) -> Floats:
         """Return the probabilities that sets are part of the draw.

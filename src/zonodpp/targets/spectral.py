@@ -44,6 +44,9 @@ class SpectralTarget(Target):
     exact_draws = "mixture"
     k: int | None  # the size of every draw, if it is fixed
     _sure: int  # number of eigenvectors that always take part; they come first
+    chances: Floats  # of each eigenvector to take part: for a DPP the eigenvalues of K
+    taking: Floats  # to take eigenvectors in turn, (r, 1); that of a KDPP has more columns
+    _log_normaliser: float
 
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
         n, r = found.vectors.shape
@@ -53,9 +56,11 @@ class SpectralTarget(Target):
                 "empty, and no target is made of that; pass another kernel, or exclude fewer items"
             )
         sizes = range(r + 1) if k is None else range(k, k + 1)
+        sure, chances = int(np.isposinf(found.logs).sum()), frozen(expit(found.logs))
+        log_total = float(np.logaddexp(0.0, found.logs[sure:]).sum())
         facts = {"vectors": frozen(found.vectors), "log_eigenvalues": frozen(found.logs)}
-        sure = int(np.isposinf(found.logs).sum())
-        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, _sure=sure, **facts)
+        law = {"chances": chances, "taking": chances[:, None], "_log_normaliser": log_total}
+        self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, _sure=sure, **facts, **law)
 
     def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
         matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
@@ -65,20 +70,6 @@ class SpectralTarget(Target):
     def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
         found = of_features(as_matrix(Phi, "Phi"), precision(Phi))
         return cls._make(found, labels_of(Phi, "index"), k)
-
-    @cached_property
-    def chances(self) -> Floats:
-        """Chance of each eigenvector to take part: for a DPP the eigenvalues of K."""
-        return frozen(expit(self.log_eigenvalues))
-
-    @cached_property
-    def taking(self) -> Floats:
-        """Chances to take eigenvectors in turn, (r, 1); `KDPP.taking` has more columns."""
-        return frozen(self.chances[:, None])
-
-    @cached_property
-    def _log_normaliser(self) -> float:
-        return float(np.logaddexp(0.0, self.log_eigenvalues[self._sure :]).sum())
 
     @cached_property
     def phi(self) -> Floats:
