@@ -39,8 +39,8 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     (r, n), s = A.shape, include.size
     if s > r:
         raise never_together(include, f"a draw has {r} items, these are {s}")
-    if where.plain is not None:
-        return _exchange(where, include)
+    if where.plain is not None and where.widths is not None:
+        return _exchange(where.plain.copy(), where.widths, to_dense(A).copy(), include)
     Q, R = scipy.linalg.qr(to_dense(unit_rows(where.whitened(include))).T)
     tiny = 8 * r * np.finfo(float).eps
     if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
@@ -58,16 +58,14 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     return result
 
 
-def _exchange(where: Coordinates, include: Integers) -> Floats:
+def _exchange(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floats:
     """Eliminate the items one by one from T, which has no weights, and give each a unit row.
 
     Each takes the place of one item of the heavy basis: the lightest one that it can replace, which
     is where its column of M, the weighted matrix, has its largest entry. So all entries of T keep
-    their digits, however far the weights of items lie apart.
+    their digits, however far the weights of items lie apart. T, its widths and M are those of
+    `Coordinates`; T and M are overwritten.
     """
-    assert where.plain is not None
-    assert where.widths is not None
-    T, M = where.plain.copy(), to_dense(where.matrix).copy()
     left, tiny = np.arange(len(T)), 8 * len(T) * np.finfo(float).eps
     for item in include:
         k = left[np.argmax(np.abs(M[left, item]))]
@@ -78,7 +76,7 @@ def _exchange(where: Coordinates, include: Integers) -> Floats:
             change = np.outer(X[left, item] / X[k, item], X[k])
             noise = tiny * (np.abs(X[left]) + np.abs(change))
             X[left] = np.where(np.abs(X[left] - change) <= noise, 0.0, X[left] - change)
-    rest = np.ldexp(T[left], where.widths - (where.widths.max() + where.widths.min()) // 2)
+    rest = np.ldexp(T[left], widths - (widths.max() + widths.min()) // 2)
     rest[:, include] = 0.0
     return np.vstack([np.arange(T.shape[1]) == include[:, None], rest])
 
