@@ -196,13 +196,9 @@ def summarize(
     relevance = np.ones(len(everything))
     if query is not None:
         relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
-        related = relevance[candidates] > _UNRELATED
-        if words is not None and related.any():  # the summary may be shorter than the limit
-            candidates = candidates[related]
-    target: Target
     value = None
     if kind == "central":
-        Phi, scores = _central(everything, candidates, relevance, language)
+        candidates, scores, Phi = _central(everything, candidates, relevance, budget, language)
         if answer == "best":
             chosen = _pick_central(Phi, lengths[candidates], k, budget)
         else:
@@ -224,16 +220,24 @@ def summarize(
 
 
 def _central(
-    everything: list[str], candidates: Integers, relevance: Floats, language: str | None
-) -> tuple[sp.csr_array, Floats]:
-    """Return "central" features of the candidates, and their importance as a share of the largest.
+    everything: list[str],
+    candidates: Integers,
+    relevance: Floats,
+    budget: float,
+    language: str | None,
+) -> tuple[Integers, Floats, sp.csr_array]:
+    """Return the candidates, their importance as a share of the largest, and "central" features.
 
-    Relevance multiplies the importance of a sentence.
+    Relevance multiplies the importance of a sentence. A summary of limited length may be shorter
+    than its limit, so sentences without a word of the query are no candidates for it.
     """
+    related = relevance[candidates] > _UNRELATED
+    if budget < np.inf and related.any():
+        candidates = candidates[related]
     Phi = sp.diags_array(np.sqrt(relevance)) @ texts.central_features(everything, language)
     Phi = Phi.tocsr()[candidates]
     importance = Phi.multiply(Phi).sum(axis=1)
-    return Phi, importance / max(importance.max(), _TINY)
+    return candidates, importance / max(importance.max(), _TINY), Phi
 
 
 def _central_target(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
@@ -96,7 +95,7 @@ def tiling(
     tiles = _tiles_of(zonotope)
     marked = None if mark is None else tiles.find(mark)
     ax = axes_for(ax, (5.2, 4.6))
-    _draw_tiles(ax, tiles, names)
+    _draw_tiles(ax, zonotope, tiles, names)
     if marked is not None:
         face = (*shades(0.75)[:3], 0.45)
         ax.fill(*tiles.corners[marked].T, facecolor=face, edgecolor=INK, hatch="//", zorder=2)
@@ -170,7 +169,7 @@ def hit_and_run_step(
     if proposal is not None and not low <= proposal <= high:
         raise ValueError(f"proposal must be an alpha on the chord, from {low:.4g} to {high:.4g}")
     ax = axes_for(ax, (6.0, 4.6))
-    _draw_tiles(ax, tiles, names)
+    _draw_tiles(ax, zonotope, tiles, names)
     collections = optional("matplotlib.collections", "plot", "a plot")
     crossed = [tiles.find(basis) for basis in walk.bases]
     corners, volumes = tiles.corners[crossed], tiles.volumes
@@ -290,13 +289,12 @@ def _walls(roofs: Floats) -> tuple[Floats, Integers]:
     return np.concatenate([tops, feet], axis=1), np.flatnonzero(visible) // 4
 
 
-def _draw_tiles(ax: Axes, tiles: _Tiles, names: bool | None) -> None:
+def _draw_tiles(ax: Axes, zonotope: Zonotope, tiles: _Tiles, names: bool | None) -> None:
     """Draw the tiles, the contour around them, and the basis of each if there are few tiles."""
     collections = optional("matplotlib.collections", "plot", "a plot")
     look = {"facecolors": "none", "edgecolors": _EDGES, "linewidths": 0.9}
     ax.add_collection(collections.PolyCollection(tiles.corners, **look))
-    points = tiles.corners.reshape(-1, 2)
-    contour = points[ConvexHull(points).vertices]
+    contour = zonotope.vertices()
     ax.fill(*contour.T, fill=False, edgecolor=shades(0.15), linewidth=2.2, linestyle="--")
     ax.set(aspect="equal", xlabel="First coordinate of x", ylabel="Second coordinate of x")
     ax.margins(0.1)
