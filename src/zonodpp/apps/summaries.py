@@ -30,7 +30,8 @@ _POOL = 1000  # sentences among which draws of "central" choose: the spectrum ta
 _RIDGE = 1e-9  # times the largest entry, added to the diagonal: k may exceed the rank of L
 _TINY = 1e-300  # replaces zero as a divisor
 _IN_SPAN = 1e-10  # a share of the squared length that is rounding error
-_UNRELATED = 1e-6  # relevance of sentences without a word of the query: they come last
+# The relevance of sentences without a word of the query: they come last, but remain possible.
+_UNRELATED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def summarize(
 
     relevance = np.ones(len(everything))
     if query is not None:
-        relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
+        relevance = np.maximum(texts.relevance(everything, query, language), _UNRELATED)
     value = None
     if kind == "central":
         candidates, scores, Phi = _central(everything, candidates, relevance, budget, language)

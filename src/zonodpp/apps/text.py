@@ -108,20 +108,17 @@ def appendix_features(
     ).astype(np.float64)
 
 
-def relevance(
-    sentences: Sequence[str], query: str, language: str | None = None, *, floor: float = 0.01
-) -> Floats:
-    """Return how near each sentence is to a query: the cosine of tf-idf vectors, at least floor.
+def relevance(sentences: Sequence[str], query: str, language: str | None = None) -> Floats:
+    """Return how near each sentence is to a query: the cosine of tf-idf vectors.
 
     Of the query only content words count, if it has some. The idf is log((1 + n) / (1 + df)), so
-    that words in all sentences count for nothing. The floor keeps every sentence possible: an item
-    of weight zero could never be drawn.
+    that words in all sentences count for nothing.
 
     Examples
     --------
     >>> from zonodpp.apps.text import relevance
     >>> relevance(["Oil lamps burned.", "The sea was calm.", "Oil burns."], "a lamp").round(2)
-    array([0.86, 0.01, 0.01])
+    array([0.86, 0.  , 0.  ])
     """
     code = read_language(language).code
     content = " ".join(word for word in words(query) if is_content(word, code))
@@ -129,7 +126,7 @@ def relevance(
     known = set().union(*tokens)
     counts = count_words([*tokens, [word for word in asked if word in known]])
     unit = unit_rows(counts @ sp.diags_array(rarity(counts[:-1])))
-    return np.maximum(to_dense(unit[:-1] @ unit[[-1]].T).ravel(), floor)
+    return to_dense(unit[:-1] @ unit[[-1]].T).ravel()
 
 
 def central_features(sentences: Sequence[str], language: str | None = None) -> sp.csr_array:
