@@ -61,12 +61,13 @@ def trace(
     chains, draws = values.shape
     what = name_of(S, tracked)
     if one_of(kind, "kind", ("mean", "values")) == "values":
+        # In its lane, each chain is drawn as means of consecutive draws.
         block = -(-draws // POINTS)
         edges = np.append(np.arange(0, draws, block), draws)
-        shares = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
+        averages = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
         of = "" if block == 1 else f", means of {block:,} draws"
-        title = f"Presence of {what}{of} (0 to {shares.max():.3g}, dashed: mean)"
-        return _draw_lanes(shares, edges, values.mean(), title, "Iterations", ax)
+        title = f"Presence of {what}{of} (0 to {averages.max():.3g}, dashed: mean)"
+        return _draw_lanes(averages, edges, values.mean(), title, "Iterations", ax)
     ax = axes_for(ax, (5.4, 3.8))
     # The first twentieth is left out: the first few means are 0 or 1, and would set the scale.
     ends = np.unique(np.linspace(-(-draws // 20), draws, min(draws, POINTS)).astype(np.int64))
@@ -146,12 +147,11 @@ def rank(
     if chains < 2:
         raise ValueError("ranks compare chains, and there is one; use sample(..., chains=4)")
     edges = np.linspace(0, values.size, as_count(bins, "bins", 2) + 1)
-    distinct, group = np.unique(values, return_inverse=True)
-    group = group.reshape(values.shape)
-    table = np.array([np.bincount(row, minlength=len(distinct)) for row in group])
-    # Equal values own the ranks up to the number of values that are not larger.
-    pooled = np.append(0, np.cumsum(table.sum(axis=0)))
-    below = [np.interp(edges, pooled, np.append(0, np.cumsum(row))) for row in table]
+    distinct, sizes = np.unique(values, return_counts=True)
+    # Equal values own consecutive ranks, of which each chain has an even share.
+    pooled = np.append(0, np.cumsum(sizes))
+    each = [np.append(0, np.searchsorted(np.sort(row), distinct, side="right")) for row in values]
+    below = [np.interp(edges, pooled, own) for own in each]
     title = f"Ranks of the presence of {name_of(S, tracked)} (dashed: expected)"
     across = f"Rank among all {chains * draws:,} draws"
     return _draw_lanes(np.diff(below, axis=1), edges, draws / bins, title, across, ax)
