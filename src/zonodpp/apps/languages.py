@@ -83,10 +83,8 @@ def words(sentence: str) -> list[str]:
     return WORD.findall(unicodedata.normalize("NFC", _SURPLUS.sub(r"\1", sentence)).lower())
 
 
-def count_words(
-    tokens: Sequence[Sequence[str]], known: Sequence[Sequence[str]] | None = None
-) -> sp.csr_array:
-    """Return how often each word is in each list of words; only ``known`` words have a column.
+def count_words(tokens: Sequence[Sequence[str]]) -> sp.csr_array:
+    """Return how often each word is in each list of words, (n, vocabulary) sparse.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def count_words(
     array([[1, 1],
            [2, 0]])
     """
-    vocabulary = sorted(set(chain(*(tokens if known is None else known)))) or [""]
+    vocabulary = sorted(set(chain(*tokens))) or [""]
     text = optional("sklearn.feature_extraction.text", "text", "a summary")
     counter = text.CountVectorizer(analyzer=list, vocabulary=vocabulary)
     return sp.csr_array(counter.transform(tokens))

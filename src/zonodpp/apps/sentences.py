@@ -6,12 +6,12 @@ import bisect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeAlias
 
 from zonodpp._optional import optional
 from zonodpp.apps.languages import UNSPACED, WORD, read_language
+from zonodpp.apps.pages import without_tags
 
 # The longest sentence, in characters; longer ones are cut. Edited prose stays far below it, and
 # the splitter, whose time can grow with the square of its input, never sees more than twice this.
@@ -38,7 +38,7 @@ _APOSTROPHES = "'\u2018\u2019"
 _MARKS = (  # quotation marks and brackets
     "'\"()[]\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f"
 )
-_FINAL = tuple(".!?\u2026\u3002\uff01\uff1f")
+_FINAL = ".!?\u2026\u3002\uff01\uff1f"
 # A word at the end of a line, and the rest of it. Without limits the time would be quadratic.
 _BROKEN = re.compile("(\\w{1,50})-\u00ad(\\w{1,50})")
 _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
@@ -46,14 +46,6 @@ _UNSPACED = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
 _LINES = textwrap.TextWrapper(
     LONGEST, drop_whitespace=False, break_on_hyphens=False, expand_tabs=False
 )
-
-# HTML: the tags that tell it from plain text; the elements whose text is not part of the page; and
-# what replaces an opening tag: nothing within a line, by default a new paragraph.
-_TAGS = re.compile(r"</(?:p|div|html|body|span|a|h[1-6]|li|td|i|b|em)\s*>|<br\s*/?>|<p>", re.I)
-_SKIPPED = re.compile("head|script|style|template|noscript|svg|nav|footer|aside|form|button|select")
-_INLINE = "a abbr b cite code em font i kbd mark q s small span strong sub sup time tt u var wbr"
-_OPENING = {"br": "\n", "li": "\n\n- ", **dict.fromkeys(_INLINE.split(), "")}
-_OPENING |= {f"h{level}": "\n\n# " for level in range(1, 7)}
 
 Segment: TypeAlias = Callable[[str, str], list[str]]
 
@@ -89,59 +81,16 @@ def split_sentences(text: str, language: str | None = None, *, headings: bool = 
     code = read_language(language).code
     segment = optional("sentencex", "text", "a summary").segment
     text = _SURROGATE.sub("\ufffd", _BREAK.sub("\n", text))
-    text = _without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", text)))
+    text = without_tags(_CONTROL.sub(" ", _INVISIBLE.sub("", text)))
     known = set(re.findall(r"\w+(?:-\w+)*", text.lower()))
     units = [unit for block in _BLANK.split(text) for unit in _units(block)]
-    sizes = [len(WORD.findall(unit.text)) for unit in units]
-    titles = sum(size for unit, size in zip(units, sizes, strict=True) if unit.heading)
-    if not headings and 2 * titles <= sum(sizes):
-        units = [unit for unit in units if not unit.heading]
     sentences = []
-    for unit in units:
+    for unit in units if headings else _without_headings(units):
         mended = _BROKEN.sub(lambda broken: _mended(broken[1], broken[2], known), unit.text)
         pieces = [p.strip() for p in _pieces(mended, code, segment) if WORD.search(p)]
         if pieces:
             sentences += [unit.marker + pieces[0], *pieces[1:]]
     return sentences
-
-
-def _without_tags(text: str) -> str:
-    r"""Return the text of an HTML page, headings marked; a text without HTML tags stays as it is.
-
-    Examples
-    --------
-    >>> from zonodpp.apps.sentences import _without_tags
-    >>> _without_tags("<h1>Tides</h1><p>They rise &amp; <b>fall</b>.").split("\n\n")
-    ['# Tides', 'They rise & fall.']
-    """
-    if not _TAGS.search(text):
-        return text
-    page = _Page()
-    page.feed(text)
-    page.close()
-    return re.sub(r"\s*\n\s*\n\s*", "\n\n", "".join(page.parts)).strip()
-
-
-class _Page(HTMLParser):
-    """Collects the text of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self.skipped = 0  # how many elements without text are open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # HTML allows the closing tag of the head to be left out.
-        self.skipped = 0 if tag == "body" else self.skipped + bool(_SKIPPED.fullmatch(tag))
-        self.parts.append(_OPENING.get(tag, "\n\n"))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.skipped = max(0, self.skipped - bool(_SKIPPED.fullmatch(tag)))
-        self.parts.append("\n\n" if _OPENING.get(tag, "\n\n") else "")
-
-    def handle_data(self, data: str) -> None:
-        if not self.skipped:
-            self.parts.append(re.sub(r"\s+", " ", data))
 
 
 def _mended(start: str, rest: str, known: set[str]) -> str:
@@ -169,6 +118,13 @@ class _Unit(NamedTuple):
         ends = _ENDS.search(first) or _GOES_ON.search(first)
         title = not ends and len(WORD.findall(first)) <= _TITLE
         return self.kind == "heading" or (self.kind == "text" and self.lines == [first] and title)
+
+
+def _without_headings(units: list[_Unit]) -> list[_Unit]:
+    """Leave out headings, unless most words of the text are in them."""
+    sizes = [len(WORD.findall(unit.text)) for unit in units]
+    titles = sum(size for unit, size in zip(units, sizes, strict=True) if unit.heading)
+    return units if 2 * titles > sum(sizes) else [unit for unit in units if not unit.heading]
 
 
 def _units(block: str) -> list[_Unit]:
@@ -251,17 +207,12 @@ def _segments(text: str, code: str, segment: Segment, marks: str) -> list[str]:
 
     The splitter never splits between two quotation marks, and it takes an apostrophe for one.
     """
-
-    def hide(run: re.Match[str]) -> str:
-        ends = text[max(0, run.start() - 1) : run.start()] in _FINAL
-        return ("”" if ends else " ").ljust(len(run[0]))
-
-    hidden = re.sub(f"[{re.escape(marks)}]+", hide, text)
+    mark = f"[{re.escape(marks)}]"
+    spaced = re.sub(f"(?<![{_FINAL}]){mark}", " ", text)
+    hidden = re.sub(mark, "\u201d", spaced)  # a mark after a full stop closes a quotation
     pieces: list[str] = []
-    start = 0
-    for length in map(len, segment(code, hidden)):
-        piece = text[start : start + length]
-        start += length
+    for start, end in pairwise(accumulate(map(len, segment(code, hidden)), initial=0)):
+        piece = text[start:end]
         last = pieces[-1].rstrip() if pieces else ""
         kept = last.rstrip(_MARKS)
         if kept != last and (not kept or kept[-1].isspace()):  # marks that open the next sentence
@@ -272,7 +223,7 @@ def _segments(text: str, code: str, segment: Segment, marks: str) -> list[str]:
             or (code == "fr" and _MONSIEUR.search(last[-3:]))
             or (piece[:1].islower() and last.endswith(tuple(_MARKS)))  # "Yes!" said the keeper.
         )
-        if pieces and goes_on:
+        if goes_on:
             pieces[-1] += piece
         else:
             pieces.append(piece)

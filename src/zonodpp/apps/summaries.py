@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._types import Floats, Integers, MatrixLike, SeedLike, Subsets
+from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.apps import text as texts
 from zonodpp.apps.languages import words as words_of
 from zonodpp.apps.rouge import minimum_bayes_risk
@@ -30,7 +30,8 @@ _POOL = 1000  # sentences among which draws of "central" choose: the spectrum ta
 _RIDGE = 1e-9  # times the largest entry, added to the diagonal: k may exceed the rank of L
 _TINY = 1e-300  # replaces zero as a divisor
 _IN_SPAN = 1e-10  # a share of the squared length that is rounding error
-_UNRELATED = 1e-6  # relevance of sentences without a word of the query: they come last
+# The relevance of sentences without a word of the query: they come last, but remain possible.
+_UNRELATED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -195,25 +196,14 @@ def summarize(
 
     relevance = np.ones(len(everything))
     if query is not None:
-        relevance = texts.relevance(everything, query, language, floor=_UNRELATED)
-        related = relevance[candidates] > _UNRELATED
-        if words is not None and related.any():  # the summary may be shorter than the limit
-            candidates = candidates[related]
-    target: Target
-    chosen: Subsets | Integers
+        relevance = np.maximum(texts.relevance(everything, query, language), _UNRELATED)
     value = None
     if kind == "central":
-        Phi = sp.diags_array(np.sqrt(relevance)) @ texts.central_features(everything, language)
-        Phi = Phi.tocsr()[candidates]
-        importance = Phi.multiply(Phi).sum(axis=1)
-        scores = importance / max(importance.max(), _TINY)
+        candidates, scores, Phi = _central(everything, candidates, relevance, budget, language)
         if answer == "best":
             chosen = _pick_central(Phi, lengths[candidates], k, budget)
         else:
-            pool = np.sort(np.argsort(-importance, kind="stable")[: max(k, _POOL)])
-            candidates, scores = candidates[pool], scores[pool]
-            L = (Phi[pool] @ Phi[pool].T).toarray()
-            target = KDPP(L / max(L.max(), _TINY) + _RIDGE * np.eye(len(L)), k)
+            candidates, scores, target = _central_target(Phi, candidates, scores, k)
     else:
         Q = texts.directions(everything, candidates, k, features, language)
         target = ProjectionDPP.from_features(Q, weights=relevance[candidates])
@@ -226,8 +216,39 @@ def summarize(
         if answer == "mbr":
             chosen, value, _ = minimum_bayes_risk([tokens[i] for i in candidates], subsets)
     indices = candidates[chosen].tolist()
-    sentences_chosen = [everything[i] for i in indices]
-    return Summary(sentences_chosen, indices, scores[chosen].tolist(), everything, kind, value)
+    picked = [everything[i] for i in indices]
+    return Summary(picked, indices, scores[chosen].tolist(), everything, kind, value)
+
+
+def _central(
+    everything: list[str],
+    candidates: Integers,
+    relevance: Floats,
+    budget: float,
+    language: str | None,
+) -> tuple[Integers, Floats, sp.csr_array]:
+    """Return the candidates, their importance as a share of the largest, and "central" features.
+
+    Relevance multiplies the importance of a sentence. A summary of limited length may be shorter
+    than its limit, so sentences without a word of the query are no candidates for it.
+    """
+    related = relevance[candidates] > _UNRELATED
+    if budget < np.inf and related.any():
+        candidates = candidates[related]
+    Phi = sp.diags_array(np.sqrt(relevance)) @ texts.central_features(everything, language)
+    Phi = Phi.tocsr()[candidates]
+    importance = Phi.multiply(Phi).sum(axis=1)
+    return candidates, importance / max(importance.max(), _TINY), Phi
+
+
+def _central_target(
+    Phi: sp.csr_array, candidates: Integers, scores: Floats, k: int
+) -> tuple[Integers, Floats, Target]:
+    """Return the most important candidates, their scores, and the k-DPP of "central" on them."""
+    pool = np.sort(np.argsort(-scores, kind="stable")[: max(k, _POOL)])
+    L = (Phi[pool] @ Phi[pool].T).toarray()
+    target = KDPP(L / max(L.max(), _TINY) + _RIDGE * np.eye(len(L)), k)
+    return candidates[pool], scores[pool], target
 
 
 def _pick_central(Phi: sp.csr_array, lengths: Integers, k: int, budget: float) -> Integers:
@@ -292,10 +313,11 @@ def _as_sentences(text: str | Sequence[str], language: str | None) -> list[str]:
     return [part.strip() for part in parts if words_of(part)]
 
 
-def _draws(target: Target, answer: str, draws: int | None, method: str, rng: SeedLike) -> Subsets:
+def _draws(target: Target, answer: str, draws: int | None, method: str, rng: SeedLike) -> Integers:
     """Return random draws, by default one or as many as take a few seconds."""
     if draws is None:
         one_is_enough = answer == "draw" and method in ("auto", "exact")
         draws = 1 if one_is_enough else int(np.clip(_WORK / target.sizes[-1] ** 3, 30, _DRAWS))
     [generator] = spawn(rng, purpose="summary")
-    return sample(target, draws, method=method, rng=generator, progress=False).subsets
+    samples = sample(target, draws, method=method, rng=generator, progress=False)
+    return samples.subsets.astype(np.int64)

@@ -108,28 +108,25 @@ def appendix_features(
     ).astype(np.float64)
 
 
-def relevance(
-    sentences: Sequence[str], query: str, language: str | None = None, *, floor: float = 0.01
-) -> Floats:
-    """Return how near each sentence is to a query: the cosine of tf-idf vectors, at least floor.
+def relevance(sentences: Sequence[str], query: str, language: str | None = None) -> Floats:
+    """Return how near each sentence is to a query: the cosine of tf-idf vectors.
 
     Of the query only content words count, if it has some. The idf is log((1 + n) / (1 + df)), so
-    that words in all sentences count for nothing. The floor keeps every sentence possible: an item
-    of weight zero could never be drawn.
+    that words in all sentences count for nothing.
 
     Examples
     --------
     >>> from zonodpp.apps.text import relevance
     >>> relevance(["Oil lamps burned.", "The sea was calm.", "Oil burns."], "a lamp").round(2)
-    array([0.86, 0.01, 0.01])
+    array([0.86, 0.  , 0.  ])
     """
     code = read_language(language).code
     content = " ".join(word for word in words(query) if is_content(word, code))
     *tokens, asked = stems([*sentences, content or query], language)
-    counts = count_words(tokens)
-    weights = sp.diags_array(rarity(counts))
-    near = unit_rows(counts @ weights) @ unit_rows(count_words([asked], tokens) @ weights).T
-    return np.maximum(to_dense(near).ravel(), floor)
+    known = set().union(*tokens)
+    counts = count_words([*tokens, [word for word in asked if word in known]])
+    unit = unit_rows(counts @ sp.diags_array(rarity(counts[:-1])))
+    return to_dense(unit[:-1] @ unit[[-1]].T).ravel()
 
 
 def central_features(sentences: Sequence[str], language: str | None = None) -> sp.csr_array:
@@ -177,21 +174,22 @@ def directions(
     than k features, the basis is that of their leading principal directions.
     """
     fillers: tuple[Matrix, ...] = ()
-    if not isinstance(features, str):
-        X = _as_features(features, len(everything), k)[candidates]
-    else:
+    if isinstance(features, str):
         words_in_common = unit_rows(tf_idf(stems(everything, language)))[candidates]
         arbitrary = np.random.default_rng(0).standard_normal((len(candidates), k))
         fillers = (words_in_common, arbitrary)
         if features == "lsa":
-            return completed_directions(words_in_common, k, fillers)
+            return completed_directions(fillers, k)
         positions = "first" if features == "appendix" else "fifths"
         X = appendix_features(everything, language, positions=positions)[candidates]
+    else:
+        X = _as_features(features, len(everything), k)[candidates]
     fewer = k < X.shape[1]
     size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
     # The spread of a constant feature is only rounding error.
     useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    return completed_directions(X[:, useful] / size[useful], k, fillers, centred=fewer)
+    X = X[:, useful] / size[useful]
+    return completed_directions((X - X.mean(axis=0) if fewer else X, *fillers), k)
 
 
 def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
@@ -206,35 +204,29 @@ def _as_features(features: MatrixLike, n: int, k: int) -> Floats:
     return X
 
 
-def completed_directions(
-    X: Matrix, k: int, fillers: Sequence[Matrix] = (), *, centred: bool = False
-) -> Floats:
-    """Return k orthonormal columns that span the leading directions of X, (n, k).
+def completed_directions(blocks: Sequence[Matrix], k: int) -> Floats:
+    """Return k orthonormal columns that span the leading directions of the first block, (n, k).
 
-    If the rank of X is below k, the missing directions are the leading ones of the fillers, after
-    the directions that are already there have been projected out.
+    While the rank of the blocks so far is below k, the missing directions are the leading ones of
+    the next block, after the directions that are already there have been projected out.
 
     Parameters
     ----------
-    X : (n, d) array or sparse matrix
+    blocks : sequence of (n, d) arrays or sparse matrices
         Features, items as rows.
     k : int
         Number of directions, at most n.
-    fillers : sequence of (n, d) matrices, optional
-        Where to take directions from when X has too few.
-    centred : bool, default False
-        Subtract the mean of each feature first (principal components).
 
     Examples
     --------
     >>> import numpy as np
     >>> from zonodpp.apps.text import completed_directions
-    >>> Q = completed_directions(np.ones((3, 1)), 2, [np.eye(3)])
+    >>> Q = completed_directions([np.ones((3, 1)), np.eye(3)], 2)
     >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
     True
     """
-    Q = np.zeros((X.shape[0], 0))
-    for block in (X - X.mean(axis=0) if centred else X, *fillers):
+    Q = np.zeros((blocks[0].shape[0], 0))
+    for block in blocks:
         rest = _left_directions(block, k)
         for _ in range(2):  # the second pass removes the rounding errors of the first
             rest = rest - Q @ (Q.T @ rest)

@@ -217,8 +217,7 @@ def draw_errors(ax: Axes, curves: _Errors, *, bands: bool = True) -> None:
         median, lower, upper = deciles(errors)
         if bands:
             ax.fill_between(x, lower, upper, color=colour, alpha=0.18, linewidth=0)
-            for edge in (lower, upper):
-                ax.plot(x, edge, color=colour, linewidth=0.6, linestyle=style)
+            ax.plot(x, np.transpose([lower, upper]), color=colour, linewidth=0.6, linestyle=style)
         ax.plot(x, median, color=colour, linewidth=2, linestyle=style, label=name)
         lowest = min(lowest, float(np.min(median, initial=1.0, where=median > _ROUNDING)))
     ax.set(xscale="log", yscale="log")

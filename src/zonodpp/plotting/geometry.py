@@ -5,11 +5,10 @@ These are the three parts of the paper's figure 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers
@@ -26,13 +25,22 @@ _NAMED = 21  # tiles beyond which they are not named
 _SHADE = np.array([0.7, 0.7, 0.7, 1.0])  # by which walls are darker than their roofs
 
 
-class _Tiles(NamedTuple):
+class _Tiles:
     """The tiles of a zonotope in the plane: their corners are (tiles, 4, 2), in order."""
 
-    A: Floats
-    bases: Integers
-    corners: Floats
-    volumes: Floats
+    def __init__(self, zonotope: Zonotope) -> None:
+        if zonotope.r != 2:
+            found = f"this one has r = {zonotope.r}. Draw Zonotope(A[:2])"
+            raise ValueError(f"the picture is of the plane, so A must have r = 2 rows; {found}")
+        self.A = to_dense(zonotope.A)
+        tiles = zonotope.tiles()
+        self.bases = np.array([tile.basis for tile in tiles])
+        first, second = self.A.T[self.bases.T]
+        self.volumes = np.abs(np.linalg.det(np.stack([first, second], axis=1)))
+        start = np.array([self.A[:, tile.at_upper].sum(axis=1) for tile in tiles])
+        corners = [start, start + first, start + first + second, start + second]
+        self.corners = np.stack(corners, axis=1)
+        self.contour = zonotope.vertices()
 
     def find(self, basis: ArrayLike) -> int:
         """Return the number of the tile of a basis."""
@@ -43,6 +51,18 @@ class _Tiles(NamedTuple):
         if not found.size:
             raise ValueError(f"columns {items[0]} and {items[1]} are parallel or zero: no tile")
         return int(found[0])
+
+    def draw(self, ax: Axes, names: bool | None) -> None:
+        """Draw the tiles, the contour around them, and the basis of each if there are few tiles."""
+        collections = optional("matplotlib.collections", "plot", "a plot")
+        look = {"facecolors": "none", "edgecolors": _EDGES, "linewidths": 0.9}
+        ax.add_collection(collections.PolyCollection(self.corners, **look))
+        ax.fill(*self.contour.T, fill=False, edgecolor=shades(0.15), linewidth=2.2, linestyle="--")
+        ax.set(aspect="equal", xlabel="First coordinate of x", ylabel="Second coordinate of x")
+        ax.margins(0.1)
+        if names or (names is None and len(self.bases) <= _NAMED):
+            for basis, centre in zip(self.bases, self.corners.mean(axis=1), strict=True):
+                _write(ax, f"{{{basis[0]}, {basis[1]}}}", centre, np.zeros(2), size="small")
 
 
 def tiling(
@@ -93,10 +113,10 @@ def tiling(
     >>> len(ax.collections[0].get_paths())  # six pairs of columns, six parallelograms
     6
     """
-    tiles = _tiles_of(zonotope)
+    tiles = _Tiles(zonotope)
     marked = None if mark is None else tiles.find(mark)
     ax = axes_for(ax, (5.2, 4.6))
-    _draw_tiles(ax, tiles, names)
+    tiles.draw(ax, names)
     if marked is not None:
         face = (*shades(0.75)[:3], 0.45)
         ax.fill(*tiles.corners[marked].T, facecolor=face, edgecolor=INK, hatch="//", zorder=2)
@@ -104,8 +124,7 @@ def tiling(
         items = np.flatnonzero(tiles.A.any(axis=0))
         arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006}
         ax.quiver(*np.zeros((2, items.size)), *tiles.A[:, items], color=INK, zorder=4, **arrow)
-        for j in items:
-            column = tiles.A[:, j]
+        for j, column in zip(items, tiles.A.T[items], strict=True):
             _write(ax, f"$a_{{{j}}}$", column, 11 * column / np.hypot(*column))
     return ax
 
@@ -164,13 +183,13 @@ def hit_and_run_step(
     >>> ax.get_xlabel()
     'First coordinate of x'
     """
-    tiles = _tiles_of(zonotope)
+    tiles = _Tiles(zonotope)
     walk = zonotope.walk(x, d)
     low, high = walk.breaks[[0, -1]]
     if proposal is not None and not low <= proposal <= high:
         raise ValueError(f"proposal must be an alpha on the chord, from {low:.4g} to {high:.4g}")
     ax = axes_for(ax, (6.0, 4.6))
-    _draw_tiles(ax, tiles, names)
+    tiles.draw(ax, names)
     collections = optional("matplotlib.collections", "plot", "a plot")
     crossed = [tiles.find(basis) for basis in walk.bases]
     corners, volumes = tiles.corners[crossed], tiles.volumes
@@ -236,7 +255,7 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     >>> ax.get_zlabel()
     "Density $|\\det A_B| / \\det AA'$"
     """
-    tiles = _tiles_of(zonotope)
+    tiles = _Tiles(zonotope)
     if ax is not None and not hasattr(ax, "get_zlim"):
         raise TypeError("ax must be 3-d axes, made with projection='3d'; got flat ones")
     space: Axes3D = axes_for(ax, (6.0, 5.0), "3d")
@@ -260,19 +279,6 @@ def skyscrapers(zonotope: Zonotope, ax: Axes3D | None = None) -> Axes3D:
     return space
 
 
-def _tiles_of(zonotope: Zonotope) -> _Tiles:
-    if zonotope.r != 2:
-        found = f"this one has r = {zonotope.r}. Draw Zonotope(A[:2])"
-        raise ValueError(f"the picture is of the plane, so A must have r = 2 rows; {found}")
-    A = to_dense(zonotope.A)
-    tiles = zonotope.tiles()
-    bases = np.array([tile.basis for tile in tiles])
-    start = np.array([A[:, tile.at_upper].sum(axis=1) for tile in tiles])
-    first, second = A.T[bases[:, 0]], A.T[bases[:, 1]]
-    corners = np.stack([start, start + first, start + first + second, start + second], axis=1)
-    return _Tiles(A, bases, corners, np.abs(np.linalg.det(np.stack([first, second], axis=1))))
-
-
 def _walls(roofs: Floats) -> tuple[Floats, Integers]:
     """Return the visible walls (k, 4, 3) under roofs (tiles, 4, 3), and the tile of each wall.
 
@@ -288,21 +294,6 @@ def _walls(roofs: Floats) -> tuple[Floats, Integers]:
     feet = tops[:, ::-1].copy()
     feet[:, :, 2] = behind[visible, None]
     return np.concatenate([tops, feet], axis=1), np.flatnonzero(visible) // 4
-
-
-def _draw_tiles(ax: Axes, tiles: _Tiles, names: bool | None) -> None:
-    """Draw the tiles, the contour around them, and the basis of each if there are few tiles."""
-    collections = optional("matplotlib.collections", "plot", "a plot")
-    look = {"facecolors": "none", "edgecolors": _EDGES, "linewidths": 0.9}
-    ax.add_collection(collections.PolyCollection(tiles.corners, **look))
-    points = tiles.corners.reshape(-1, 2)
-    contour = points[ConvexHull(points).vertices]
-    ax.fill(*contour.T, fill=False, edgecolor=shades(0.15), linewidth=2.2, linestyle="--")
-    ax.set(aspect="equal", xlabel="First coordinate of x", ylabel="Second coordinate of x")
-    ax.margins(0.1)
-    if names or (names is None and len(tiles.bases) <= _NAMED):
-        for basis, centre in zip(tiles.bases, tiles.corners.mean(axis=1), strict=True):
-            _write(ax, f"{{{basis[0]}, {basis[1]}}}", centre, np.zeros(2), size="small")
 
 
 def _write(ax: Axes, text: str, place: Floats, shift: Floats, size: str = "medium") -> None:

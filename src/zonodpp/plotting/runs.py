@@ -61,7 +61,13 @@ def trace(
     chains, draws = values.shape
     what = name_of(S, tracked)
     if one_of(kind, "kind", ("mean", "values")) == "values":
-        return _draw_values(values, what, ax)
+        # In its lane, each chain is drawn as means of consecutive draws.
+        block = -(-draws // POINTS)
+        edges = np.append(np.arange(0, draws, block), draws)
+        averages = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
+        of = "" if block == 1 else f", means of {block:,} draws"
+        title = f"Presence of {what}{of} (0 to {averages.max():.3g}, dashed: mean)"
+        return _draw_lanes(averages, edges, values.mean(), title, "Iterations", ax)
     ax = axes_for(ax, (5.4, 3.8))
     # The first twentieth is left out: the first few means are 0 or 1, and would set the scale.
     ends = np.unique(np.linspace(-(-draws // 20), draws, min(draws, POINTS)).astype(np.int64))
@@ -140,11 +146,15 @@ def rank(
     chains, draws = values.shape
     if chains < 2:
         raise ValueError("ranks compare chains, and there is one; use sample(..., chains=4)")
-    counts, edges = _rank_counts(values, as_count(bins, "bins", 2))
+    edges = np.linspace(0, values.size, as_count(bins, "bins", 2) + 1)
+    distinct, sizes = np.unique(values, return_counts=True)
+    # Equal values own consecutive ranks, of which each chain has an even share.
+    pooled = np.append(0, np.cumsum(sizes))
+    each = [np.append(0, np.searchsorted(np.sort(row), distinct, side="right")) for row in values]
+    below = [np.interp(edges, pooled, own) for own in each]
     title = f"Ranks of the presence of {name_of(S, tracked)} (dashed: expected)"
-    ax = _draw_lanes(counts, edges, draws / bins, title, ax)
-    ax.set_xlabel(f"Rank among all {chains * draws:,} draws")
-    return ax
+    across = f"Rank among all {chains * draws:,} draws"
+    return _draw_lanes(np.diff(below, axis=1), edges, draws / bins, title, across, ax)
 
 
 def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None = None) -> Axes:
@@ -217,20 +227,9 @@ def _has_exact(samples: Samples) -> bool:
     return samples.target.has_inclusion and samples.whole
 
 
-def _draw_values(values: Floats, what: str, ax: Axes | None) -> Axes:
-    """Draw the values of each chain in a lane of its own, as means of consecutive draws."""
-    draws = values.shape[1]
-    block = -(-draws // POINTS)
-    edges = np.append(np.arange(0, draws, block), draws)
-    means = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
-    of = "" if block == 1 else f", means of {block:,} draws"
-    title = f"Presence of {what}{of} (0 to {means.max():.3g}, dashed: mean)"
-    ax = _draw_lanes(means, edges, values.mean(), title, ax)
-    ax.set_xlabel("Iterations")
-    return ax
-
-
-def _draw_lanes(heights: Floats, edges: Floats, level: float, title: str, ax: Axes | None) -> Axes:
+def _draw_lanes(
+    heights: Floats, edges: Floats, level: float, title: str, across: str, ax: Axes | None
+) -> Axes:
     """Draw steps (chains, bins) between edges, each chain in a lane of its own, and one level."""
     chains = len(heights)
     ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
@@ -241,18 +240,7 @@ def _draw_lanes(heights: Floats, edges: Floats, level: float, title: str, ax: Ax
     step = -(-chains // 16)
     ax.set_yticks(np.arange(0, chains, step) + 0.4, [str(k) for k in range(0, chains, step)])
     ax.tick_params(axis="y", length=0)
-    ax.set(ylabel="Chain", ylim=(-0.15, chains))
+    ax.set(xlabel=across, ylabel="Chain", ylim=(-0.15, chains))
     ax.margins(x=0)
     ax.set_title(title, fontsize="medium", loc="left")
     return ax
-
-
-def _rank_counts(values: Floats, bins: int) -> tuple[Floats, Floats]:
-    """Count each chain's draws in equal bins of the pooled ranks; ties share theirs evenly."""
-    distinct, group = np.unique(values, return_inverse=True)
-    group = group.reshape(values.shape)
-    table = np.array([np.bincount(row, minlength=len(distinct)) for row in group])
-    pooled = np.append(0, np.cumsum(table.sum(axis=0)))
-    edges = np.linspace(0, values.size, bins + 1)
-    below = [np.interp(edges, pooled, np.append(0, np.cumsum(row))) for row in table]
-    return np.diff(below, axis=1), edges
