@@ -31,22 +31,16 @@ def axes_for(ax: Axes | None, size: tuple[float, float], projection: str | None 
     Those are the current axes if nothing has been drawn on them yet (a panel of `plt.subplot`),
     else axes of a new figure of this size (inches).
     """
-    ax = _empty_axes(projection) if ax is None else ax
-    if ax is None:
-        plt = optional("matplotlib.pyplot", "plot", "a plot")
-        ax = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
-    return ax
-
-
-def _empty_axes(projection: str | None) -> Axes | None:
-    """Return the current axes of pyplot if nothing has been drawn on them yet."""
+    if ax is not None:
+        return ax
     plt = optional("matplotlib.pyplot", "plot", "a plot")
     if plt.get_fignums():
         figure = plt.gcf()
         current: Axes = plt.gca() if figure.axes else figure.add_subplot(projection=projection)
         if not current.has_data() and current.name == (projection or "rectilinear"):
             return current
-    return None
+    made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+    return made
 
 
 def colour_map() -> ListedColormap:
