@@ -20,12 +20,11 @@ from zonodpp.arguments import as_weights
 from zonodpp.cli.command import Result
 from zonodpp.cli.inputs import ItemTable, read_table
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
+from zonodpp.cli.large import LargeTable, read_any_table
 from zonodpp.cli.names import aligned, find_items, label_text, on_one_line, restricted_items
 from zonodpp.features import standardize
 from zonodpp.linalg.dense import to_dense
 from zonodpp.samples.storage import save_samples
-from zonodpp.streams.sources import RowSource
-from zonodpp.targets.streamed import StreamedDPP, principal_view
 from zonodpp.targets.target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
@@ -50,14 +49,13 @@ def _read_target(options: SampleOptions) -> Target:
     changed = options.missing != "error" or options.standardize
     whole = changed or options.kernel or options.dpp or options.size or options.expected_size
     whole = whole or options.jitter or options.power != 2
-    table = read_table(options, "weights", passes=not whole)
-    if isinstance(table.values, RowSource):
-        view = None if options.rank is None else principal_view(table.values, options.rank)
-        return condition(StreamedDPP(table.values, view, table.ids), options)
+    table = (read_table if whole else read_any_table)(options, "weights")
+    if isinstance(table, LargeTable):
+        return condition(table.target(options.rank), options)
     if changed and (by_columns or options.kernel):
         raise click.UsageError("--missing and --standardize are for items as rows with features")
     table = _fill_gaps(table, options) if changed else table
-    X, labels = table.matrix, table.labels
+    X, labels = table.values, table.labels
     if by_columns:
         X, labels = X.T, table.columns
     target = _make_target(table.source, X, options, table.weights)
@@ -66,7 +64,7 @@ def _read_target(options: SampleOptions) -> Target:
 
 def _fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:
     """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
-    X, labels, weights = to_dense(table.matrix), table.labels, table.weights
+    X, labels, weights = to_dense(table.values), table.labels, table.weights
     gaps = np.isnan(X)
     unknown = np.zeros(len(X), bool) if weights is None else np.isnan(weights)
     if weights is not None and options.missing == "drop":

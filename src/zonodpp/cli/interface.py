@@ -194,7 +194,7 @@ class LandmarksOptions(Input):
     seed: int = SEED
 
 
-@command("apps.pick_rows", "Diverse rows of a table of any columns.")
+@command("rows.pick_rows", "Diverse rows of a table of any columns.")
 class RowsOptions(Input):
     """Pick rows of FILE that differ from each other; columns may be of any type.
 

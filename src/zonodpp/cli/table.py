@@ -66,7 +66,7 @@ def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] 
         for place in places:
             number = number_in(cells[place])
             if number is None or not math.isfinite(number):
-                if not (place in roles.gaps and is_gap(cells[place])):
+                if not (roles.may_be_empty(place) and is_gap(cells[place])):
                     raise ValueError(_problem(roles, line, row, place, cells[place]))
                 number = math.nan
             numbers.append(number)
@@ -84,8 +84,8 @@ def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) 
     """Say where a cell is that holds no finite number, and what to do about it."""
     column, hint = roles.names[place] or str(place), ""
     text = "" if cell is None else str(cell).strip()
-    if is_gap(text) and roles.advice:
-        hint = roles.advice
+    if is_gap(text) and roles.advice():
+        hint = roles.advice()
     elif _is_decimal(text):
         hint = "; numbers need a decimal point, not a comma"
     elif place == roles.weights:
