@@ -44,13 +44,11 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
-    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     table = _read_rows(options)
-    if isinstance(table, LargeTable):
-        choices["transformer"] = "pca"
     n, d = table.shape
     if options.n_landmarks > n:
         raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
+    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     selector = apps.LandmarkSelector(random_state=options.seed, **choices)
     selector.fit(table.values, sample_weight=table.weights)
     order = np.argsort(selector.indices_)
@@ -71,13 +69,15 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
 
 
 def _read_rows(options: interface.LandmarksOptions) -> ItemTable | LargeTable:
-    """Read the rows, in passes if they are large and the method can; say so if another draws."""
+    """Read the rows; if they are large and the method reads passes, draw with --transformer pca."""
     if options.transformer not in (None, "pca") or options.method not in ("auto", "exact"):
         return read_table(options, "weights")
     table = read_any_table(options, "weights")
-    if isinstance(table, LargeTable) and options.transformer is None:
-        note = "a search needs all rows in memory: drawing as with --transformer pca"
-        click.echo(f"zonodpp: {note}", err=True)
+    if isinstance(table, LargeTable):
+        if options.transformer is None:
+            note = "a search needs all rows in memory: drawing as with --transformer pca"
+            click.echo(f"zonodpp: {note}", err=True)
+        options.transformer = "pca"
     return table
 
 

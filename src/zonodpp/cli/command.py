@@ -12,7 +12,6 @@ import importlib
 import inspect
 import io
 import json
-import os
 import re
 import secrets
 import sys
@@ -20,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -193,18 +193,14 @@ def _check_destination(destination: _Output, known: Sequence[str]) -> None:
         raise click.UsageError("--json and --csv exclude each other")
     if destination.out is None:
         return
-    ending, folder = _ending(destination.out), os.path.dirname(destination.out) or "."
+    ending, folder = Path(destination.out).suffix.lower(), Path(destination.out).parent
     if ending not in known:
         expected = f"the ending must be one of {', '.join(known)}"
         raise click.UsageError(f"--out {destination.out}: {expected}")
-    if not os.path.isdir(folder):
+    if not folder.is_dir():
         raise click.UsageError(f"--out {destination.out}: there is no folder {folder}")
     if ending in NEEDED:
         optional(*NEEDED[ending])
-
-
-def _ending(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
 
 
 def _write_result(result: Result, destination: _Output) -> None:
@@ -229,7 +225,7 @@ def _write_result(result: Result, destination: _Output) -> None:
 
 
 def _write_file(result: Result, path: str) -> None:
-    ending = _ending(path)
+    ending = Path(path).suffix.lower()
     if ending in result.files:
         result.files[ending](path)
     elif ending == ".parquet":

@@ -47,9 +47,7 @@ def _read_target(options: SampleOptions) -> Target:
     """Read the items of a file and make their target, with the labels that the file gives."""
     by_columns = options.items == "columns"
     changed = options.missing != "error" or options.standardize
-    whole = changed or options.kernel or options.dpp or options.size or options.expected_size
-    whole = whole or options.jitter or options.power != 2
-    table = (read_table if whole else read_any_table)(options, "weights")
+    table = _read_items(options, changed)
     if isinstance(table, LargeTable):
         return condition(table.target(options.rank), options)
     if changed and (by_columns or options.kernel):
@@ -60,6 +58,13 @@ def _read_target(options: SampleOptions) -> Target:
         X, labels = X.T, table.columns
     target = _make_target(table.source, X, options, table.weights)
     return condition(target if labels is None else target.with_labels(labels), options)
+
+
+def _read_items(options: SampleOptions, changed: bool) -> ItemTable | LargeTable:
+    """Read the items, in passes if they are large and no option needs all of them in memory."""
+    whole = changed or options.kernel or options.dpp or options.size or options.expected_size
+    whole = whole or options.jitter or options.power != 2
+    return (read_table if whole else read_any_table)(options, "weights")
 
 
 def _fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:

@@ -89,11 +89,10 @@ def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -
 
     pandas writes its index as such a column. ``cells`` returns the cells of a column.
     """
-    if roles.options.columns is not None:  # they have been chosen
-        return roles
     features = []
     for place in roles.features:
-        if _NAMELESS.fullmatch(roles.names[place]) and _counts_rows(np.asarray(cells(place))):
+        nameless = roles.options.columns is None and _NAMELESS.fullmatch(roles.names[place])
+        if nameless and _counts_rows(np.asarray(cells(place))):
             found = f"column {place} (from 0) has no name of its own and counts the rows"
             advice = "it is left out, unless --columns names it by its number"
             warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)
