@@ -11,8 +11,8 @@ from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
 from zonodpp.cli.command import Result
 from zonodpp.cli.files import read_text
-from zonodpp.cli.inputs import ItemTable, read_table
-from zonodpp.cli.large import LargeTable, read_any_table
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.large import rows_for_landmarks
 from zonodpp.cli.names import on_one_line, restricted_items
 from zonodpp.linalg.dense import row_chunks, to_dense
 from zonodpp.linalg.gram import numerical_rank, triangle
@@ -44,7 +44,7 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
-    table = _read_rows(options)
+    table = rows_for_landmarks(options)
     n, d = table.shape
     if options.n_landmarks > n:
         raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
@@ -66,19 +66,6 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     writers[".npz"] = lambda path: np.savez(path, indices=indices, landmarks=picked)
     text = "\n".join(on_one_line(str(item)) for item in items)
     return Result(text, facts, [[head, *columns], *rows], writers)
-
-
-def _read_rows(options: interface.LandmarksOptions) -> ItemTable | LargeTable:
-    """Read the rows; if they are large and the method reads passes, draw with --transformer pca."""
-    if options.transformer not in (None, "pca") or options.method not in ("auto", "exact"):
-        return read_table(options, "weights")
-    table = read_any_table(options, "weights")
-    if isinstance(table, LargeTable):
-        if options.transformer is None:
-            note = "a search needs all rows in memory: drawing as with --transformer pca"
-            click.echo(f"zonodpp: {note}", err=True)
-        options.transformer = "pca"
-    return table
 
 
 def make_shortlist(options: interface.ShortlistOptions) -> Result:

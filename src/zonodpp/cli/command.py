@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import functools
-import importlib
 import inspect
 import io
 import json
+import pkgutil
 import re
 import secrets
 import sys
@@ -148,7 +148,7 @@ def command(
     Parameters
     ----------
     code : str
-        The function that does the work, as "module.function" in zonodpp.cli. It gets an object of
+        The function that does the work, as "module:function" in zonodpp.cli. It gets an object of
         the class, and returns the `Result` to write, or None.
     short : str
         The line in the list of commands.
@@ -177,8 +177,7 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
     destination = _Output(**values)
     _check_destination(destination, (".json", ".csv", ".parquet", *endings))
-    module, _, name = code.partition(".")
-    work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
+    work = pkgutil.resolve_name(f"zonodpp.cli.{code}")
     result = work(kind(**values))
     if result is None:
         return

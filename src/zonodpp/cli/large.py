@@ -10,7 +10,7 @@ from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.arguments import physical_memory
 from zonodpp.cli.files import Source, open_source, parquet_facts, read_parquet
 from zonodpp.cli.inputs import ItemTable, open_array, parquet_roles, read_table, read_weights
-from zonodpp.cli.interface import Input
+from zonodpp.cli.interface import Input, LandmarksOptions, SampleOptions
 from zonodpp.cli.names import without_row_numbers
 from zonodpp.streams.passes import View
 from zonodpp.streams.sources import RowSource, source_of
@@ -70,6 +70,27 @@ def read_any_table(
     source = source or open_source(options.file, options.format)
     large = _read_large(source, options, getattr(options, apart) if apart else None)
     return large or read_table(options, apart, source)
+
+
+def rows_for_landmarks(options: LandmarksOptions) -> ItemTable | LargeTable:
+    """Read the rows; if they are large and the method reads passes, draw with --transformer pca."""
+    if options.transformer not in (None, "pca") or options.method not in ("auto", "exact"):
+        return read_table(options, "weights")
+    table = read_any_table(options, "weights")
+    if isinstance(table, LargeTable):
+        if options.transformer is None:
+            note = "a search needs all rows in memory: drawing as with --transformer pca"
+            click.echo(f"zonodpp: {note}", err=True)
+        options.transformer = "pca"
+    return table
+
+
+def rows_to_sample(options: SampleOptions) -> ItemTable | LargeTable:
+    """Read the items, in passes if they are large and no option needs all of them in memory."""
+    whole = options.missing != "error" or options.standardize or options.jitter
+    whole = whole or options.kernel or options.dpp or options.size or options.expected_size
+    read = read_table if whole or options.power != 2 else read_any_table
+    return read(options, "weights")
 
 
 def is_large(size: int) -> bool:
