@@ -211,7 +211,7 @@ def test_an_unexpected_error_is_one_line_too(fails, call, monkeypatch):
         raise KeyError("oops")
 
     write("foods.csv", FOODS)
-    monkeypatch.setattr("zonodpp.cli.draws.read_table", broken)
+    monkeypatch.setattr("zonodpp.cli.draws.rows_to_sample", broken)
     assert "unexpected KeyError: 'oops'; --debug shows where" in fails("sample", "foods.csv")
     with pytest.raises(KeyError):
         main(["sample", "foods.csv", "--debug"])

@@ -496,7 +496,7 @@ def test_a_selector_takes_streams(table, tmp_path):
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("zonodpp.cli.inputs.physical_memory", lambda: 50_000)
+    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 50_000)
 
 
 def test_the_command_line_reads_large_arrays_in_passes(call, tmp_path, table, little_memory):

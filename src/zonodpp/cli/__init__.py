@@ -95,11 +95,9 @@ def _fill_closed_streams() -> None:
     Otherwise the next file that is opened gets the number of the closed stream, and what is meant
     for that stream is written into the file.
     """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        continue  # the lowest free number was that of a closed stream
+    os.close(number)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 

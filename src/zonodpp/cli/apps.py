@@ -1,4 +1,4 @@
-"""``zonodpp summarize``, ``landmarks``, ``shortlist``, ``volume``, ``rows``: the applications."""
+"""``zonodpp summarize``, ``landmarks``, ``shortlist``, ``volume``: the applications."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from zonodpp import Zonotope, apps
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import check_finite
 from zonodpp.cli import interface
-from zonodpp.cli.cells import csv_rows, records, text_for_people, with_labels, write_parquet
 from zonodpp.cli.command import Result
 from zonodpp.cli.files import read_text
-from zonodpp.cli.inputs import frame_weights, read_frame, read_table
-from zonodpp.cli.names import aligned, on_one_line, restricted_items
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.large import rows_for_landmarks
+from zonodpp.cli.names import on_one_line, restricted_items
 from zonodpp.linalg.dense import row_chunks, to_dense
 from zonodpp.linalg.gram import numerical_rank, triangle
-from zonodpp.streams.passes import View
-from zonodpp.streams.sources import RowSource
-from zonodpp.targets.streamed import take_triangle
 
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
@@ -47,17 +44,11 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     """Run ``zonodpp landmarks``."""
-    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
-    passes = options.transformer in (None, "pca") and options.method in ("auto", "exact")
-    table = read_table(options, "weights", passes=passes)
-    if isinstance(table.values, RowSource):
-        if options.transformer is None:
-            note = "a search needs all rows in memory: drawing as with --transformer pca"
-            click.echo(f"zonodpp: {note}", err=True)
-        choices["transformer"] = "pca"
+    table = rows_for_landmarks(options)
     n, d = table.shape
     if options.n_landmarks > n:
         raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
+    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
     selector = apps.LandmarkSelector(random_state=options.seed, **choices)
     selector.fit(table.values, sample_weight=table.weights)
     order = np.argsort(selector.indices_)
@@ -84,7 +75,7 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
     choices = options.pick("diversity", "answer", "n_draws")
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
     assert table.weights is not None
-    found = apps.shortlist(table.weights, table.matrix, options.k, rng=options.seed, **choices)
+    found = apps.shortlist(table.weights, table.values, options.k, rng=options.seed, **choices)
     assert isinstance(found, apps.Shortlist)
     random = options.answer == "draw"
     facts: dict[str, object] = {"seed": options.seed} if random else {}
@@ -100,11 +91,11 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
     if options.method == "exact" and options.draws is not None:
         raise click.UsageError("--draws is for --method estimate: an exact volume has no draws")
     table = read_table(options)
-    check_finite(table.matrix, table.source)
+    check_finite(table.values, table.source)
     by_columns = options.items == "columns"
-    A = table.matrix if by_columns else table.matrix.T
+    A = table.values if by_columns else table.values.T
     d, n = A.shape
-    rank, _ = rank_and_condition(A)
+    rank, _ = rank_and_condition(narrow_triangle(A))
     if rank < d:
         other = "rows" if by_columns else "columns"
         span = f"{table.source}: the {n} generators span {rank} of {d} dimensions"
@@ -127,58 +118,40 @@ def compute_volume(options: interface.VolumeOptions) -> Result:
     return Result(text, facts, [list(facts), list(facts.values())], random=found.draws > 0)
 
 
-def rank_and_condition(X: Matrix | RowSource) -> tuple[int, float | None]:
-    """Compute the rank and the condition of the columns of X, scaled to one length, by QR.
+def narrow_triangle(X: Matrix, *, centred: bool = False) -> Floats:
+    """Return R of X = QR, or of X' = QR if X is wide; centred: of the rows less their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.cli.apps import narrow_triangle
+    >>> R = narrow_triangle(np.array([[1.0, 2.0], [0.0, 5.0], [0.0, 0.0]]))
+    >>> np.abs(R).tolist()
+    [[1.0, 2.0], [0.0, 5.0]]
+    """
+    wide = X.shape[1] > X.shape[0]
+    mean = X.mean(axis=0, dtype=np.float64) if centred else np.zeros(X.shape[1])
+    chunks = row_chunks(X.T if wide else X)
+    R = triangle(
+        rows.astype(np.float64) - (mean[span, None] if wide else mean) for span, rows in chunks
+    )
+    if not np.isfinite(R).all():
+        check_finite(X, "X")
+    return R
+
+
+def rank_and_condition(R: Floats) -> tuple[int, float | None]:
+    """Compute the rank and the condition of the columns of X = QR, scaled to one length.
 
     Examples
     --------
     >>> import numpy as np
     >>> from zonodpp.cli.apps import rank_and_condition
-    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0], [0.0, 0.0]]))
+    >>> rank, condition = rank_and_condition(np.array([[1.0, 0.0], [0.0, 5.0]]))
     >>> rank, round(condition, 9)
     (2, 1.0)
     """
-    if isinstance(X, RowSource):
-        R = take_triangle(X, View())
-    else:
-        blocks = row_chunks(X.T if X.shape[1] > X.shape[0] else X)
-        R = triangle(rows.astype(np.float64) for _, rows in blocks)
-        if not np.isfinite(R).all():
-            check_finite(X, "X")
     lengths = np.linalg.norm(R, axis=0)
     singular = np.linalg.svd(R / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     rank = numerical_rank(singular)
     return rank, float(singular[0] / singular[-1]) if rank == len(singular) else None
-
-
-def pick_rows(options: interface.RowsOptions) -> Result:
-    """Run ``zonodpp rows``."""
-    table, cells, roles = read_frame(options, options.weights)
-    counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
-    asked = None if options.columns is None else list(counted.columns)
-    weights: str | Floats | None = options.weights
-    if roles.weights is not None:
-        weights = frame_weights(roles, table.iloc[:, roles.weights])
-    choices = options.pick("answer") | {"columns": asked, "weights": weights}
-    found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
-    report = found.attrs["diverse_rows"]
-    indices = found.index.to_numpy()
-    labels = () if roles.id is None else cells.iloc[indices, roles.id]
-    picked = with_labels(table.iloc[indices], roles, labels)
-    shown = with_labels(cells.iloc[indices], roles, labels)
-    random = options.answer == "draw"
-    facts = {"items": len(table), "indices": indices, **report}
-    facts |= {"seed": options.seed} if random else {}
-
-    def text() -> str:
-        first = f"{len(shown)} of {len(table):,} rows ({report['distinct_rows']:,} distinct)"
-        uses = aligned(report["columns"].items())
-        return "\n".join([first, text_for_people(shown, roles), "", uses])
-
-    return Result(
-        text,
-        lambda: {**facts, "rows": records(picked, roles)},
-        lambda: csv_rows(shown, roles),
-        {".parquet": lambda path: write_parquet(picked, roles, path)},
-        random,
-    )

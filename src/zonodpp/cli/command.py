@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 import functools
-import importlib
 import inspect
 import io
 import json
-import os
+import pkgutil
 import re
 import secrets
 import sys
@@ -20,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -148,7 +148,7 @@ def command(
     Parameters
     ----------
     code : str
-        The function that does the work, as "module.function" in zonodpp.cli. It gets an object of
+        The function that does the work, as "module:function" in zonodpp.cli. It gets an object of
         the class, and returns the `Result` to write, or None.
     short : str
         The line in the list of commands.
@@ -177,8 +177,7 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
     destination = _Output(**values)
     _check_destination(destination, (".json", ".csv", ".parquet", *endings))
-    module, _, name = code.partition(".")
-    work = getattr(importlib.import_module(f"zonodpp.cli.{module}"), name)
+    work = pkgutil.resolve_name(f"zonodpp.cli.{code}")
     result = work(kind(**values))
     if result is None:
         return
@@ -193,18 +192,14 @@ def _check_destination(destination: _Output, known: Sequence[str]) -> None:
         raise click.UsageError("--json and --csv exclude each other")
     if destination.out is None:
         return
-    ending, folder = _ending(destination.out), os.path.dirname(destination.out) or "."
+    ending, folder = Path(destination.out).suffix.lower(), Path(destination.out).parent
     if ending not in known:
         expected = f"the ending must be one of {', '.join(known)}"
         raise click.UsageError(f"--out {destination.out}: {expected}")
-    if not os.path.isdir(folder):
+    if not folder.is_dir():
         raise click.UsageError(f"--out {destination.out}: there is no folder {folder}")
     if ending in NEEDED:
         optional(*NEEDED[ending])
-
-
-def _ending(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
 
 
 def _write_result(result: Result, destination: _Output) -> None:
@@ -229,7 +224,7 @@ def _write_result(result: Result, destination: _Output) -> None:
 
 
 def _write_file(result: Result, path: str) -> None:
-    ending = _ending(path)
+    ending = Path(path).suffix.lower()
     if ending in result.files:
         result.files[ending](path)
     elif ending == ".parquet":

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import click
@@ -18,14 +16,11 @@ from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
 from zonodpp._types import Floats, Matrix
 from zonodpp.arguments import as_weights
 from zonodpp.cli.command import Result
-from zonodpp.cli.inputs import ItemTable, read_table
+from zonodpp.cli.gaps import fill_gaps
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
+from zonodpp.cli.large import LargeTable, rows_to_sample
 from zonodpp.cli.names import aligned, find_items, label_text, on_one_line, restricted_items
-from zonodpp.features import standardize
-from zonodpp.linalg.dense import to_dense
 from zonodpp.samples.storage import save_samples
-from zonodpp.streams.sources import RowSource
-from zonodpp.targets.streamed import StreamedDPP, principal_view
 from zonodpp.targets.target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
@@ -47,47 +42,15 @@ def draw_subsets(options: SampleOptions) -> Result:
 def _read_target(options: SampleOptions) -> Target:
     """Read the items of a file and make their target, with the labels that the file gives."""
     by_columns = options.items == "columns"
-    changed = options.missing != "error" or options.standardize
-    whole = changed or options.kernel or options.dpp or options.size or options.expected_size
-    whole = whole or options.jitter or options.power != 2
-    table = read_table(options, "weights", passes=not whole)
-    if isinstance(table.values, RowSource):
-        view = None if options.rank is None else principal_view(table.values, options.rank)
-        return condition(StreamedDPP(table.values, view, table.ids), options)
-    if changed and (by_columns or options.kernel):
-        raise click.UsageError("--missing and --standardize are for items as rows with features")
-    table = _fill_gaps(table, options) if changed else table
-    X, labels = table.matrix, table.labels
+    table = rows_to_sample(options)
+    if isinstance(table, LargeTable):
+        return condition(table.target(options.rank), options)
+    table = fill_gaps(table, options)
+    X, labels = table.values, table.labels
     if by_columns:
         X, labels = X.T, table.columns
     target = _make_target(table.source, X, options, table.weights)
     return condition(target if labels is None else target.with_labels(labels), options)
-
-
-def _fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:
-    """Apply --missing and --standardize; rows that are dropped lose their weights as well."""
-    X, labels, weights = to_dense(table.matrix), table.labels, table.weights
-    gaps = np.isnan(X)
-    unknown = np.zeros(len(X), bool) if weights is None else np.isnan(weights)
-    if weights is not None and options.missing == "drop":
-        as_weights(np.where(unknown, 1.0, weights), len(X))  # errors name rows as in the file
-    if options.missing == "drop" and (gaps.any() or unknown.any()):
-        kept = np.flatnonzero(~(gaps.any(axis=1) | unknown))
-        if not kept.size:
-            advice = "; pass --missing median" * (not unknown.any())
-            raise ValueError(f"{table.source}: every row has a gap{advice}")
-        found = f"{len(X) - kept.size} of {len(X)} rows have missing values and are left out"
-        warnings.warn(found, stacklevel=2)
-        labels = [str(row) if labels is None else labels[row] for row in kept.tolist()]
-        X, weights = X[kept], None if weights is None else weights[kept]
-    elif options.missing == "median" and gaps.any():
-        if gaps.all(axis=0).any():
-            raise ValueError(f"{table.source} has a column without any value; see --columns")
-        found = f"{int(gaps.sum())} missing values are replaced by medians of their columns"
-        warnings.warn(found, stacklevel=2)
-        X = np.where(gaps, np.nanmedian(X, axis=0), X)
-    X = standardize(X) if options.standardize else X
-    return replace(table, values=X, labels=labels, weights=weights)
 
 
 def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:

@@ -7,6 +7,8 @@ import io
 import os
 import platform
 import re
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
@@ -17,20 +19,17 @@ import numpy as np
 from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
-from zonodpp._types import Matrix
-from zonodpp.apps.rows import encode
-from zonodpp.cli.apps import rank_and_condition
+from zonodpp._types import Floats, Matrix
+from zonodpp.cli.apps import narrow_triangle, rank_and_condition
 from zonodpp.cli.command import Result, printable
 from zonodpp.cli.files import Source, open_source
-from zonodpp.cli.inputs import read_frame, read_table
-from zonodpp.cli.interface import CompletionOptions, InfoOptions, Input
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.interface import CompletionOptions, InfoOptions
+from zonodpp.cli.large import LargeTable, read_any_table
 from zonodpp.cli.names import aligned
+from zonodpp.cli.rows import about_columns
 from zonodpp.datasets import mnist_ones
-from zonodpp.linalg.dense import row_chunks
-from zonodpp.linalg.gram import numerical_rank, triangle
-from zonodpp.streams.passes import View
-from zonodpp.streams.sources import RowSource
-from zonodpp.targets.streamed import directions_of_moments, take_moments
+from zonodpp.linalg.gram import numerical_rank
 
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
@@ -43,7 +42,8 @@ def show_facts(options: InfoOptions) -> Result:
     """Run ``zonodpp info``."""
     if options.example is not None:
         return _example(options.example)
-    facts = _about_file(options) if options.file else _about_installation()
+    found = _about_file(options) if options.file else _about_installation()
+    facts = {name: fact for name, fact in found.items() if fact is not None}
     shown = [(name, _shown(fact)) for name, fact in facts.items()]
     return Result(aligned(shown), facts, [("fact", "value"), *shown])
 
@@ -106,58 +106,50 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
-        table = read_table(options, passes=by_rows, source=source)
+        table = (read_any_table if by_rows else read_table)(options, source=source)
     except ValueError:
         if by_rows and source.format in ("csv", "tsv", "parquet"):
             with contextlib.suppress(ImportError):  # text needs pandas
-                return _about_columns(source, options)
+                return about_columns(source, options)
         raise
-    n, d = table.shape if by_rows else table.shape[::-1]
-    entries = f"{source.format.title()}; large for this machine's memory: read in passes"
-    if not isinstance(table.values, RowSource):
-        layout = "dense" if isinstance(table.values, np.ndarray) else "sparse"
-        entries = f"{table.values.dtype}, {layout}"
-    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries}
+    if isinstance(table, LargeTable):
+        return _about_large(source, table)
+    X = table.values if by_rows else table.values.T
+    layout = "dense" if isinstance(X, np.ndarray) else "sparse"
+    facts = {"file": printable(source.name), "items": X.shape[0], "features": X.shape[1]}
+    facts |= {"entries": f"{X.dtype}, {layout}"}
     if by_rows:
         facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
+    return facts | _about_draws(X.shape, partial(narrow_triangle, X), partial(_most_directions, X))
+
+
+def _about_large(source: Source, table: LargeTable) -> dict[str, object]:
+    """Return facts about rows that are read in passes."""
+    n, d = table.shape
+    entries = f"{source.format.title()}; large for this machine's memory: read in passes"
+    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries}
+    facts |= {"columns": table.columns}
+    return facts | _about_draws(table.shape, table.triangle, table.most_directions)
+
+
+def _about_draws(
+    shape: tuple[int, ...], triangle: Callable[[], Floats], most_directions: Callable[[], int]
+) -> dict[str, object]:
+    """Return rank and condition, from R of X = QR, and what a draw has or needs."""
+    n, d = shape
     if min(n, d) > _MOST_COLUMNS:
-        facts["rank"] = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
-    else:
-        rank, condition = rank_and_condition(table.values)
-        facts |= {"rank": rank, "condition": condition}
-        if rank == d <= n:
-            facts["a draw has"] = f"{d} items"
-        else:
-            most = _most_directions(table.values if by_rows else table.matrix.T)
-            needed = f"--rank {most} or less" if most else "items that differ: all are the same"
-            facts["a draw needs"] = needed
-    return {name: fact for name, fact in facts.items() if fact is not None}
+        found = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
+        return {"rank": found}
+    rank, condition = rank_and_condition(triangle())
+    facts = {"rank": rank, "condition": condition}
+    if rank == d <= n:
+        return facts | {"a draw has": f"{d} items"}
+    most = most_directions()
+    needed = f"--rank {most} or less" if most else "items that differ: all are the same"
+    return facts | {"a draw needs": needed}
 
 
-def _most_directions(X: Matrix | RowSource) -> int:
+def _most_directions(X: Matrix) -> int:
     """Count the principal directions of the rows of X, which are centred: the largest --rank."""
-    if isinstance(X, RowSource):
-        moments = take_moments(X, View(weighted=False), centred=True)
-        d = moments.mean.size
-        _, spread = directions_of_moments(X, moments, d, weighted=False)
-        return min(int(moments.rows) - 1, len(spread))
-    n, d = X.shape
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    chunks = row_chunks(X.T if d > n else X)
-    R = triangle(rows - (mean[span, None] if d > n else mean) for span, rows in chunks)
-    return min(int(n) - 1, numerical_rank(np.linalg.svd(R, compute_uv=False)))
-
-
-def _about_columns(source: Source, options: Input) -> dict[str, object]:
-    """Return facts about the columns of a table with text."""
-    table, _, roles = read_frame(options, source=source)
-    columns = encode(table.iloc[:, roles.features]).columns
-    used = [column for column in columns if column.width]
-    return {
-        "file": printable(source.name),
-        "rows": len(table),
-        "columns": table.shape[1],
-        **{f"column {printable(str(column.name))}": str(column) for column in columns},
-        "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
-        "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
-    }
+    singular = np.linalg.svd(narrow_triangle(X, centred=True), compute_uv=False)
+    return min(int(X.shape[0]) - 1, numerical_rank(singular))

@@ -72,7 +72,7 @@ class RunOptions(Options):
     workers: int | None = option("--workers N", "Threads. Default: all processors.")
 
 
-@command("draws.draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
+@command("draws:draw_subsets", "Diverse subsets of rows.", (".npz", ".npy"))
 class SampleOptions(RunOptions, Restriction, _ItemsInput):
     """Draw subsets of the rows of FILE whose items differ from each other.
 
@@ -117,7 +117,7 @@ class _GraphInput(Options):
     undirected: bool = option("--undirected", "Ignore directions.")
 
 
-@command("trees.draw_spanning_trees", "Random spanning trees of a graph.", _TREE_FILES)
+@command("trees:draw_spanning_trees", "Random spanning trees of a graph.", _TREE_FILES)
 class TreesOptions(RunOptions, Restriction, _GraphInput):
     """Draw spanning trees of the graph in FILE, exactly: by default one, as a list of edges.
 
@@ -137,7 +137,7 @@ class TreesOptions(RunOptions, Restriction, _GraphInput):
     """
 
 
-@command("apps.make_summary", "A few sentences of a text.", (".txt",))
+@command("apps:make_summary", "A few sentences of a text.", (".txt",))
 class SummarizeOptions(Options):
     """Summarize the text in FILE by important sentences of it that differ from each other.
 
@@ -167,7 +167,7 @@ class SummarizeOptions(Options):
     seed: int = SEED
 
 
-@command("apps.pick_landmarks", "Rows that stand for all rows.", (".npy", ".npz"))
+@command("apps:pick_landmarks", "Rows that stand for all rows.", (".npy", ".npz"))
 class LandmarksOptions(Input):
     """Pick rows of FILE that stand for all of them.
 
@@ -194,7 +194,7 @@ class LandmarksOptions(Input):
     seed: int = SEED
 
 
-@command("apps.pick_rows", "Diverse rows of a table of any columns.")
+@command("rows:pick_rows", "Diverse rows of a table of any columns.")
 class RowsOptions(Input):
     """Pick rows of FILE that differ from each other; columns may be of any type.
 
@@ -217,7 +217,7 @@ class RowsOptions(Input):
     seed: int = SEED
 
 
-@command("apps.make_shortlist", "Relevant and diverse items.", (".npy",))
+@command("apps:make_shortlist", "Relevant and diverse items.", (".npy",))
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
 
@@ -240,7 +240,7 @@ class ShortlistOptions(Restriction, Input):
     seed: int = SEED
 
 
-@command("apps.compute_volume", "Volume of a zonotope.")
+@command("apps:compute_volume", "Volume of a zonotope.")
 class VolumeOptions(_ItemsInput):
     r"""Compute the volume of the zonotope whose generators are the items of FILE.
 
@@ -259,7 +259,7 @@ class VolumeOptions(_ItemsInput):
     seed: int = SEED
 
 
-@command("info.show_facts", "This installation, a file, example data.", (".npy", ".txt", ".edges"))
+@command("info:show_facts", "This installation, a file, example data.", (".npy", ".txt", ".edges"))
 class InfoOptions(_ItemsInput):
     """Describe FILE (shape, rank, what a draw would be), or else this installation.
 
@@ -276,7 +276,7 @@ class InfoOptions(_ItemsInput):
     example: Example | None = option("--example", "Write an example, to use as FILE.")
 
 
-@command("info.show_completion", "Completion for bash, zsh and fish.", None)
+@command("info:show_completion", "Completion for bash, zsh and fish.", None)
 class CompletionOptions(Options):
     """Write the script that completes commands, options and files in your shell.
 

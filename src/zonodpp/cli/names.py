@@ -31,10 +31,8 @@ class ColumnRoles(NamedTuple):
     id: int | None
     weights: int | None
     features: list[int]
+    options: Input  # as they were given
     named: bool = True  # whether the file has names for its columns
-    chosen: bool = False  # whether --columns names the features
-    gaps: Sequence[int] = ()  # the columns whose cells may be empty: they become NaN
-    advice: str = ""  # what to do about a cell that is empty but must not be
 
     @property
     def numeric(self) -> list[int]:
@@ -45,6 +43,17 @@ class ColumnRoles(NamedTuple):
     def feature_names(self) -> list[str] | None:
         """Return the names of the features, if columns have names."""
         return [self.names[place] for place in self.features] if self.named else None
+
+    def may_be_empty(self, place: int) -> bool:
+        """Tell whether --missing allows empty cells in a column: they become NaN."""
+        missing = self.options.missing
+        return missing == "drop" or (missing == "median" and place != self.weights)
+
+    def advice(self) -> str:
+        """Say what the command can do about empty cells."""
+        if "missing" not in vars(self.options) or self.options.items != "rows":
+            return ""
+        return "; pass --missing drop" + " or median" * (self.options.missing == "error")
 
 
 def find_columns(
@@ -66,18 +75,7 @@ def find_columns(
         features = [place for place in range(len(names)) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in _split(options.columns, "--columns")]
-    chosen, all_columns = options.columns is not None, range(len(names))
-    numbers = [place for place in all_columns if place != apart]
-    gaps = {"error": (), "drop": all_columns, "median": numbers}[options.missing]
-    roles = ColumnRoles(source, names, labels, apart, features, named, chosen, gaps)
-    return _some_left(roles._replace(advice=_advice(options)))
-
-
-def _advice(options: Input) -> str:
-    """Say what the command can do about empty cells."""
-    if "missing" not in vars(options) or options.items != "rows":
-        return ""
-    return "; pass --missing drop" + " or median" * (options.missing == "error")
+    return _some_left(ColumnRoles(source, names, labels, apart, features, options, named))
 
 
 def _some_left(roles: ColumnRoles) -> ColumnRoles:
@@ -91,11 +89,10 @@ def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -
 
     pandas writes its index as such a column. ``cells`` returns the cells of a column.
     """
-    if roles.chosen:
-        return roles
     features = []
     for place in roles.features:
-        if _NAMELESS.fullmatch(roles.names[place]) and _counts_rows(np.asarray(cells(place))):
+        nameless = roles.options.columns is None and _NAMELESS.fullmatch(roles.names[place])
+        if nameless and _counts_rows(np.asarray(cells(place))):
             found = f"column {place} (from 0) has no name of its own and counts the rows"
             advice = "it is left out, unless --columns names it by its number"
             warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)

@@ -66,7 +66,7 @@ def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] 
         for place in places:
             number = number_in(cells[place])
             if number is None or not math.isfinite(number):
-                if not (place in roles.gaps and is_gap(cells[place])):
+                if not (roles.may_be_empty(place) and is_gap(cells[place])):
                     raise ValueError(_problem(roles, line, row, place, cells[place]))
                 number = math.nan
             numbers.append(number)
@@ -84,8 +84,8 @@ def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) 
     """Say where a cell is that holds no finite number, and what to do about it."""
     column, hint = roles.names[place] or str(place), ""
     text = "" if cell is None else str(cell).strip()
-    if is_gap(text) and roles.advice:
-        hint = roles.advice
+    if is_gap(text) and roles.advice():
+        hint = roles.advice()
     elif _is_decimal(text):
         hint = "; numbers need a decimal point, not a comma"
     elif place == roles.weights:
@@ -116,17 +116,16 @@ def _delimiter(lines: list[str]) -> str:
     Text with commas, or decimal commas, may be cut into equally many cells by commas as well: the
     cells between are then no numbers. If no separator cuts all rows alike, the first row decides.
     """
-    rows = {delimiter: _first_rows(lines, delimiter) for delimiter in ";\t,"}
-    even = [by for by, cut in rows.items() if len(set(map(len, cut))) == 1 and len(cut[0]) > 1]
-    if not even:
-        first = "".join(lines[:1])
-        return max(",;\t", key=lambda by: (len(next(iter(rows[by]), [])), first.count(by)))
 
-    def share_of_numbers(by: str) -> float:
-        cells = list(chain.from_iterable(rows[by]))
-        return sum(number_in(cell) is not None or _is_decimal(cell) for cell in cells) / len(cells)
+    def fit(by: str) -> tuple[float, ...]:
+        rows = _first_rows(lines, by)
+        cells = list(chain.from_iterable(rows))
+        if len(set(map(len, rows))) == 1 and len(cells) > len(rows):
+            numbers = sum(number_in(cell) is not None or _is_decimal(cell) for cell in cells)
+            return 1, numbers / len(cells), len(rows[0])
+        return 0, len(rows[0]) if rows else 0, "".join(lines[:1]).count(by), by == ","
 
-    return max(even, key=lambda by: (share_of_numbers(by), len(rows[by][0])))
+    return max(";\t,", key=fit)
 
 
 def _first_rows(lines: list[str], delimiter: str) -> list[list[str]]:
