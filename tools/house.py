@@ -3,8 +3,9 @@
 Usage: python tools/house.py [--top N]
 
 A line of code is a line that holds part of a statement: blank lines, comments and docstrings do not
-count. A room is a folder or a file of the package. Layers are read from the table in
-docs/architecture.md, lowest first; a room may import rooms of the layers below its own.
+count. The lines of a stub (.pyi) count with those of its module. A room is a folder or a file of
+the package. Layers are read from the table in docs/architecture.md, lowest first; a room may import
+rooms of the layers below its own.
 
 tools/since_0_1.txt lists what belongs to features that version 0.1 did not have: rooms, files,
 classes and functions, below the name of their feature. All other lines belong to features of 0.1,
@@ -44,7 +45,7 @@ def modules() -> dict[str, ast.Module]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = ["zonodpp", *path.relative_to(SOURCE).with_suffix("").parts]
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = ast.parse(source_of(name))
     return found
 
 
@@ -54,11 +55,17 @@ def path_of(name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
+def source_of(name: str) -> str:
+    """Return the source of a module, followed by that of its stub if it has one."""
+    path = path_of(name)
+    files = [path, path.with_suffix(".pyi")]
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+
+
 def code_lines(name: str, tree: ast.Module) -> set[int]:
     """Return the numbers of the lines of a module that hold code."""
-    text = path_of(name).read_text(encoding="utf-8")
     lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in tokenize.generate_tokens(io.StringIO(source_of(name)).readline):
         if token.type not in SKIPPED:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(tree):
@@ -243,7 +250,7 @@ def main() -> None:
     for name in trees:
         sizes[room_of(name)] += len(code[name])
         files[room_of(name)] += 1
-        typed_any += len(re.findall(r".*\bAny\b.*", path_of(name).read_text(encoding="utf-8")))
+        typed_any += len(re.findall(r".*\bAny\b.*", source_of(name)))
     print(f"{'lines of code':<24}{sum(sizes.values()):>7,} in {len(trees)} files")
     later = later_features(trees, code)
     print(f"{'of features of 0.1':<24}{sum(sizes.values()) - sum(later.values()):>7,}")
