@@ -21,7 +21,7 @@ from zonodpp.runs import slices as chains_module
 from zonodpp.runs import tasks
 from zonodpp.runs.progress import Progress
 from zonodpp.runs.slices import Chain, Run
-from zonodpp.runs.tasks import Interrupted, run_chains
+from zonodpp.runs.tasks import run_chains
 from zonodpp.samplers import exact
 
 TARGETS = targets()
@@ -384,7 +384,7 @@ def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
     def stop():
         raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         run(Endless(), chains=1, draws=1, thin=10**15, after_slice=stop)
     assert max(asked) <= chains_module.BLOCK / 1e-5
 
@@ -402,7 +402,7 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
     sampler = Stopped(pause=0.001)
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
     stopped = Run(sampler, runs, 10**6, 1)
-    with ThreadPoolExecutor(2) as pool, pytest.raises(Interrupted):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
         run_chains(stopped, executor=pool)
     subsets, _ = stopped.cut()
     assert 0 < subsets.shape[1] <= 200

@@ -8,8 +8,9 @@ the package. Layers are read from the table in docs/architecture.md, lowest firs
 rooms of the layers below its own.
 
 tools/since_0_1.txt lists what belongs to features that version 0.1 did not have: rooms, files,
-classes and functions, below the name of their feature. All other lines belong to features of 0.1,
-also the lines for new options in old functions, and imports and constants of files that hold both.
+classes, functions and constants, below the name of their feature. All other lines belong to
+features of 0.1, also the lines for new options in old functions, and imports of files that hold
+both.
 """
 
 from __future__ import annotations
@@ -76,22 +77,34 @@ def code_lines(name: str, tree: ast.Module) -> set[int]:
     return lines
 
 
-def definitions(body: list[ast.stmt], path: list[str]) -> list[ast.ClassDef | ast.FunctionDef]:
-    """Return what a path of names defines: a class or a function, perhaps with overloads."""
+def definitions(body: list[ast.stmt], path: list[str]) -> list[ast.stmt]:
+    """Return what defines a path of names: a class, a constant or a function with its overloads."""
     name, *rest = path
-    found = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
-    return [inner for node in found for inner in definitions(node.body, rest)] if rest else found
+    found = [node for node in body if name in _defined(node)]
+    if not rest:
+        return found
+    classes = [node for node in found if isinstance(node, ast.ClassDef)]
+    return [inner for node in classes for inner in definitions(node.body, rest)]
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """Return the name of a class or function, or the names that a statement assigns to."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def lines_of_entry(entry: str, trees: dict[str, ast.Module], code: dict[str, set[int]]) -> Places:
-    """Return the lines of code of a room, a file, a class or a function, as (module, line)."""
+    """Return the lines of code of a room, a file or a definition in a file, as (module, line)."""
     full = f"zonodpp.{entry}"
     inside = [name for name in trees if f"{name}.".startswith(f"{full}.")]
     found = {(name, line) for name in inside for line in code[name]}
     homes = [] if inside else [name for name in trees if full.startswith(f"{name}.")]
     for name in homes:
         for node in definitions(trees[name].body, full.removeprefix(f"{name}.").split(".")):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
             lines = range(first, (node.end_lineno or 0) + 1)
             found |= {(name, line) for line in code[name].intersection(lines)}
     if not found:

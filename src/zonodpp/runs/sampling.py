@@ -15,8 +15,8 @@ from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room, start_chains
-from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Method, remember
+from zonodpp.runs.tasks import LostWorkers, run_chains
+from zonodpp.samplers import Method, Sampler, Sets, remember
 from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
@@ -160,13 +160,7 @@ def sample(
     if device == "cpu":
         sampler, abreast = chosen.prepare(target, sets), 1
     else:
-        if executor is not None or workers is not None:
-            raise ValueError(
-                "device='cuda' runs all chains on the GPU; leave executor and workers out"
-            )
-        from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
-
-        sampler = prepare_on_device(chosen, target, sets, chains, checkpoint is not None)
+        sampler = _on_device(chosen, target, sets, chains, checkpoint, executor, workers)
         abreast = chains
     if sampler.independent:
         burn_in, thin = 0, 1
@@ -194,6 +188,23 @@ def sample(
     return _result(run, target, chosen.name)
 
 
+def _on_device(
+    method: Method,
+    target: Target,
+    sets: Sets,
+    chains: int,
+    checkpoint: str | os.PathLike[str] | None,
+    executor: Executor | None,
+    workers: int | None,
+) -> Sampler:
+    """Prepare all chains of a run on a GPU, as one sampler."""
+    if executor is not None or workers is not None:
+        raise ValueError("device='cuda' runs all chains on the GPU; leave executor and workers out")
+    from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
+
+    return prepare_on_device(method, target, sets, chains, checkpoint is not None)
+
+
 def _run(
     run: Run,
     file: Checkpoint | None,
@@ -203,7 +214,7 @@ def _run(
     workers: int | None,
 ) -> bool:
     """Run the chains, with progress and checkpoints between slices; False if it ends early."""
-    early = None
+    early: KeyboardInterrupt | LostWorkers | None = None
     with reporter(progress) as report:
         begun, reported = time.perf_counter(), float("-inf")
         before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
@@ -219,7 +230,7 @@ def _run(
 
         try:
             run_chains(run, seconds, executor, workers, after_slice)
-        except Interrupted as error:
+        except (KeyboardInterrupt, LostWorkers) as error:
             early = error
     if file is not None:
         file.write(run, now=True)
@@ -227,7 +238,8 @@ def _run(
         lost = isinstance(early, LostWorkers)
         if lost and not run.length:
             raise RuntimeError(f"{early} before every chain had a draw") from early
-        text = f"{early}: returning the {run.length} draws made so far"
+        why = early if lost else "interrupted"
+        text = f"{why}: returning the {run.length} draws made so far"
         warnings.warn(text, RuntimeWarning if lost else UserWarning, stacklevel=3)
     return early is None
 
