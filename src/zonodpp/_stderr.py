@@ -11,11 +11,9 @@ _BROKEN = (AttributeError, ValueError, OSError)
 
 def is_watched() -> bool:
     """Tell whether a person sees what is written to stderr: at a terminal or in a notebook."""
-    if sys.stderr is None or getattr(sys.stderr, "closed", False):
-        return False  # a program without a window has None for a stream
     try:
-        return "ipykernel" in sys.modules or bool(sys.stderr.isatty())
-    except _BROKEN:
+        return bool(sys.stderr.isatty()) or "ipykernel" in sys.modules
+    except _BROKEN:  # a program without a window has None for a stream
         return False
 
 

@@ -146,8 +146,6 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default the largest int64."""
-    if type(value) is int and least <= value <= most:  # the fast path of small calls
-        return value
     try:
         if isinstance(value, bool):
             raise TypeError

@@ -6,6 +6,7 @@ all, and it holds each chain as it was between two slices.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -60,7 +61,7 @@ class Checkpoint:
         identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
-        self._snapshots: dict[int, tuple[object, Arrays]] = {}
+        self._snapshots: dict[int, Chain] = {}
         self._due = 0.0
 
     def resume(self, run: Run) -> None:
@@ -112,8 +113,7 @@ class Checkpoint:
 
     def rest(self, index: int, chain: Chain) -> None:
         """Remember a chain as it is now; worker threads change it in place later."""
-        generator = _as_json(chain.rng.bit_generator.state)
-        self._snapshots[index] = generator, _numbers_of(index, chain)
+        self._snapshots[index] = copy.deepcopy(chain)
 
     def write(self, run: Run, *, now: bool = False) -> None:
         """Write the file if it is due, or at once with ``now``; a failure is only a warning."""
@@ -133,25 +133,23 @@ class Checkpoint:
         self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        snapshots = [self._snapshots[k] for k in sorted(self._snapshots)]
-        generators, numbers = zip(*snapshots, strict=True)
-        longest = max(part[f"run{k}/steps"][0] for k, part in enumerate(numbers))
-        arrays: Arrays = {"subsets": run.subsets[:, :longest]}
-        arrays["tracked"] = run.tracked[:, :longest]
-        for part in numbers:
-            arrays.update(part)
-        header = {"identity": self.identity, "generators": generators}
+        chains = [self._snapshots[k] for k in range(len(run.chains))]
+        longest = max(chain.drawn for chain in chains)
+        arrays = {"subsets": run.subsets[:, :longest], "tracked": run.tracked[:, :longest]}
+        for k, chain in enumerate(chains):
+            arrays |= _numbers_of(k, chain)
+        states = [chain.rng.bit_generator.state for chain in chains]
+        header = {"identity": self.identity, "generators": _as_json(states)}
         with replacing(self.path) as temporary:
             write_arrays(temporary, "checkpoint", header, arrays)
 
 
 def _numbers_of(index: int, chain: Chain) -> Arrays:
-    """Return copies of the arrays of a chain's state, and of what the run knows about it."""
-    state = {f"chain{index}/{name}": array.copy() for name, array in chain.state.items()}
+    """Return the arrays of a chain's state, and what the run knows about it."""
     return {
-        **state,
+        **{f"chain{index}/{name}": array for name, array in chain.state.items()},
         f"run{index}/steps": np.array([chain.drawn, chain.taken]),
-        f"run{index}/sums": chain.sums.copy(),
+        f"run{index}/sums": chain.sums,
         f"run{index}/seconds": np.array([chain.seconds]),
     }
 
