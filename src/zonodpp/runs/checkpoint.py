@@ -61,7 +61,6 @@ class Checkpoint:
         identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
-        self._snapshots: dict[int, Chain] = {}
         self._due = 0.0
 
     def resume(self, run: Run) -> None:
@@ -91,9 +90,7 @@ class Checkpoint:
                     f"{self.path} holds {most} draws already, more than the {run.draws} "
                     "asked for; ask for at least as many, or pass another path"
                 )
-        for k, chain in enumerate(run.chains):
-            self.rest(k, chain)
-        run.on_rest = self.rest
+        run.rested = copy.deepcopy(run.chains)
         if not found:
             self._write(run)
         self._due = time.perf_counter() + INTERVAL
@@ -110,10 +107,6 @@ class Checkpoint:
                     f"{self.path} is the checkpoint of another run, with another {name}{shown}; "
                     "repeat the call that began it, or pass another path"
                 )
-
-    def rest(self, index: int, chain: Chain) -> None:
-        """Remember a chain as it is now; worker threads change it in place later."""
-        self._snapshots[index] = copy.deepcopy(chain)
 
     def write(self, run: Run, *, now: bool = False) -> None:
         """Write the file if it is due, or at once with ``now``; a failure is only a warning."""
@@ -133,12 +126,11 @@ class Checkpoint:
         self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        chains = [self._snapshots[k] for k in range(len(run.chains))]
-        longest = max(chain.drawn for chain in chains)
-        arrays = {"subsets": run.subsets[:, :longest], "tracked": run.tracked[:, :longest]}
-        for k, chain in enumerate(chains):
+        longest = max(chain.drawn for chain in run.rested)
+        arrays: Arrays = {"subsets": run.subsets[:, :longest], "tracked": run.tracked[:, :longest]}
+        for k, chain in enumerate(run.rested):
             arrays |= _numbers_of(k, chain)
-        states = [chain.rng.bit_generator.state for chain in chains]
+        states = [chain.rng.bit_generator.state for chain in run.rested]
         header = {"identity": self.identity, "generators": _as_json(states)}
         with replacing(self.path) as temporary:
             write_arrays(temporary, "checkpoint", header, arrays)

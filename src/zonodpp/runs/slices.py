@@ -9,8 +9,9 @@ middle of an independent draw that takes long: the chain's state then holds the 
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -26,7 +27,6 @@ BLOCK = 0.01  # seconds aimed at for one call of compiled code
 _FIRST_WORK = 100_000
 GROWTH = 16  # most steps of a call, over those of the call before: few steps give a poor estimate
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
-_ALWAYS_THERE = 2**20  # bytes that every machine has
 _FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -65,7 +65,8 @@ class Run:
     draws: int | None  # of each chain; None: as many as the time allows
     thin: int
     abreast: int = 1  # chains that each `Chain` stands for: 1, or on a GPU all chains of the run
-    on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
+    # For checkpoints: copies of the chains as their last slices have left them, or nothing.
+    rested: list[Chain] = field(default_factory=list)
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
 
@@ -106,8 +107,8 @@ class Run:
         if subsets.base is not self.subsets:  # made elsewhere, or before the arrays grew
             self.subsets[index, end - len(subsets) : end] = subsets
             self.tracked[index, end - len(subsets) : end] = tracked
-        if self.on_rest is not None:
-            self.on_rest(index, chain)
+        if self.rested:
+            self.rested[index] = copy.deepcopy(chain)  # threads change the chain itself in place
 
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""
@@ -149,8 +150,7 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = _FIRST_ROOM if draws is None else draws
     size = chains * (_CHAIN_BYTES + room * row_bytes(sampler))
-    if size > _ALWAYS_THERE:  # else no check is needed
-        _need_memory(size, f"{chains:,} chains of {room:,} draws")
+    _need_memory(size, f"{chains:,} chains of {room:,} draws")
 
 
 def start_chains(

@@ -77,9 +77,8 @@ class _Tasks:
         run, chain = self.run, self.run.chains[index]
         if chain.drawn == run.draws or self.stopping:
             return
-        task: futures.Future[Outcome]
         if self.parcel is None:
-            task = self.executor.submit(run.advance, index, self.length)
+            task: futures.Future[Outcome] = self.executor.submit(run.advance, index, self.length)
         else:
             parcel = self.parcel if self._needed[index] else (self.parcel[0], None)
             call = parcel, chain, run.draws, run.thin, self.length, self._lost[index]
@@ -190,8 +189,7 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
             after_slice()
     except KeyboardInterrupt:
         tasks.stop(at_once=True)
-        futures.wait(tasks.under_way)
-        for task in list(tasks.under_way):
+        for task in futures.wait(tasks.under_way).done:
             # Ctrl-C also reaches worker processes: their current slices are lost, others are not.
             with contextlib.suppress(Exception, KeyboardInterrupt):
                 tasks.collect(task)
