@@ -27,6 +27,7 @@ BLOCK = 0.01  # seconds aimed at for one call of compiled code
 _FIRST_WORK = 100_000
 GROWTH = 16  # most steps of a call, over those of the call before: few steps give a poor estimate
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
+_ALWAYS_THERE = 2**20  # bytes that every machine has
 _FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -150,7 +151,8 @@ def need_room(sampler: Sampler, chains: int, draws: int | None) -> None:
     """Raise MemoryError if so many draws do not fit into memory."""
     room = _FIRST_ROOM if draws is None else draws
     size = chains * (_CHAIN_BYTES + room * row_bytes(sampler))
-    _need_memory(size, f"{chains:,} chains of {room:,} draws")
+    if size > _ALWAYS_THERE:  # else no check is needed
+        _need_memory(size, f"{chains:,} chains of {room:,} draws")
 
 
 def start_chains(
