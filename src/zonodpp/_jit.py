@@ -120,15 +120,11 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
     def define_pipelines(self) -> Any:
         state = self.state
-        state.flags.noalias = not any(_may_overlap(kind) for kind in state.args)
+        tuples = [kind for kind in state.args if isinstance(kind, numba.types.BaseTuple)]
+        parts = [part for kind in tuples for part in kind.types]
+        state.flags.noalias = not any(getattr(part, "mutable", False) for part in parts)
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
-
-
-def _may_overlap(kind: Any) -> bool:
-    """Tell whether a type is a tuple with a writable array."""
-    arrays = kind.types if isinstance(kind, numba.types.BaseTuple) else ()
-    return any(getattr(array, "mutable", False) for array in arrays)
 
 
 def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,8 +171,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
 
 
 def _is_ours(event: Any) -> bool:
-    module: str = event.data["dispatcher"].py_func.__module__
-    return module.split(".")[0] == "zonodpp"
+    return str(event.data["dispatcher"].py_func.__module__).startswith("zonodpp.")
 
 
 event.register("numba:compile", _Notice())

@@ -53,9 +53,8 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
     if sp is not None and sparse:
-        if np.iscomplexobj(matrix):
-            raise TypeError(f"{name} must hold real numbers, got entries of type {matrix.dtype}")
-        matrix = sp.csc_array(matrix).astype(np.float64)
+        matrix = sp.csc_array(matrix, copy=True)
+        matrix.data = _as_floats(matrix.data, name)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     return matrix
