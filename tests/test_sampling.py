@@ -264,7 +264,7 @@ def test_waiting_for_the_last_slices_does_not_spin(monkeypatch):
     """Once the time is up, Python sleeps until each running slice is back."""
     calls = []
     sampler = Fake(pause=0.3)
-    run(sampler, chains=2, draws=None, seconds=0.05, after_slice=lambda: calls.append(1))
+    run(sampler, chains=2, draws=None, limit=0.05, after_slice=lambda: calls.append(1))
     assert len(calls) < 20
 
 
@@ -433,7 +433,7 @@ def test_failure_in_progress_comes_out():
 
 
 def test_arrays_of_draws_grow_and_are_cut():
-    found = run(Fake(), chains=2, draws=None, seconds=0.05)
+    found = run(Fake(), chains=2, draws=None, limit=0.05)
     subsets, tracked = found.cut()
     length = subsets.shape[1]
     assert length == found.length

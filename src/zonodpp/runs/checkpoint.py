@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zonodpp._files import replacing, sweep
+from zonodpp._types import PathLike, Rng
 from zonodpp._version import __version__
 from zonodpp.archives import damage
 from zonodpp.runs.slices import Chain, Run
@@ -47,11 +48,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: Target,
-        generators: list[np.random.Generator] | None,
-        **call: object,
+        self, path: PathLike, target: Target, generators: list[Rng] | None, **call: object
     ) -> None:
         header, arrays = pack_target(target)
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode())
@@ -189,7 +186,7 @@ def _kinds_of(arrays: Arrays) -> dict[str, str]:
     return {name: f"{array.dtype} {array.shape}" for name, array in arrays.items()}
 
 
-def _generator_in(state: Header) -> np.random.Generator:
+def _generator_in(state: Header) -> Rng:
     """Return a generator in the given state, if NumPy itself can have written that state."""
     name = state["bit_generator"]
     if name not in GENERATORS:

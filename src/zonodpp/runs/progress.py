@@ -44,13 +44,16 @@ class Progress:
 
     @classmethod
     def of(
-        cls, run: Run, elapsed: float, seconds: float | None, before: tuple[int, int] = (0, 0)
+        cls, run: Run, elapsed: float, limit: float, before: tuple[int, int] = (0, 0)
     ) -> Progress:
-        """Sum up all chains; ``before`` is what `work_done` returned when this call began."""
+        """Sum up all chains; ``before`` is what `work_done` returned when this call began.
+
+        The call has taken ``elapsed`` seconds, and takes ``limit`` seconds at most.
+        """
         position, steps = work_done(run)
         made, taken = position - before[0], steps - before[1]  # in the time elapsed
         total = None if run.draws is None else run.draws * len(run.chains) * run.abreast
-        remaining = float("inf") if seconds is None else seconds - elapsed
+        remaining = limit - elapsed
         if total is not None and made:
             remaining = min(remaining, elapsed * ((total * run.thin - position) / made))
         counted = dict(zip(run.sampler.counters, run.counts.sum(axis=0).tolist(), strict=True))

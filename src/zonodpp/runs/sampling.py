@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from zonodpp._types import Integers, ItemsLike, Rng, SeedLike
+from zonodpp._types import Integers, ItemsLike, PathLike, Rng, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
@@ -57,7 +57,7 @@ def sample(
     progress: ProgressLike = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike | None = None,
     device: str | None = None,
     **options: object,
 ) -> Samples:
@@ -151,8 +151,7 @@ def sample(
     chains = as_count(chains, "chains", 1)
     burn_in = as_count(burn_in, "burn_in", 0)
     thin = as_count(thin, "thin", 1)
-    if seconds is not None:
-        seconds = as_positive(seconds, "seconds")
+    limit = float("inf") if seconds is None else as_positive(seconds, "seconds")
     if workers is not None:
         workers = as_count(workers, "workers", 1, _MOST_WORKERS)
     sets = tracked_sets(track, target)
@@ -178,12 +177,12 @@ def sample(
     run = Run(sampler, started, draws, thin, abreast)
     if file is not None:
         file.resume(run)
-    ended = _run(run, file, progress, seconds, executor, workers)
-    if ended and seconds is not None and not run.length:
+    ended = _run(run, file, progress, limit, executor, workers)
+    if ended and not run.length:
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
         if sampler.independent:
             to_first = "the first draw, which takes longer"
-        warnings.warn(f"no draws: seconds={seconds} went by in {to_first}", stacklevel=2)
+        warnings.warn(f"no draws: seconds={limit} went by in {to_first}", stacklevel=2)
     idle.extend(generators)
     return _result(run, target, chosen.name)
 
@@ -193,7 +192,7 @@ def _on_device(
     target: Target,
     sets: Sets,
     chains: int,
-    checkpoint: str | os.PathLike[str] | None,
+    checkpoint: PathLike | None,
     executor: Executor | None,
     workers: int | None,
 ) -> Sampler:
@@ -209,7 +208,7 @@ def _run(
     run: Run,
     file: Checkpoint | None,
     progress: ProgressLike,
-    seconds: float | None,
+    limit: float,
     executor: Executor | None,
     workers: int | None,
 ) -> bool:
@@ -224,12 +223,12 @@ def _run(
             now = time.perf_counter()
             if report is not None and (now - reported >= INTERVAL or run.done):
                 reported = now
-                report(Progress.of(run, now - begun, seconds, before))
+                report(Progress.of(run, now - begun, limit, before))
             if file is not None:
                 file.write(run)
 
         try:
-            run_chains(run, seconds, executor, workers, after_slice)
+            run_chains(run, limit, executor, workers, after_slice)
         except (KeyboardInterrupt, LostWorkers) as error:
             early = error
     if file is not None:

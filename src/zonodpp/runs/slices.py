@@ -78,7 +78,7 @@ class Run:
     @property
     def done(self) -> bool:
         """Whether all chains have all their draws."""
-        return self.draws is not None and self.length >= self.draws
+        return self.length == self.draws
 
     @property
     def length(self) -> int:

@@ -125,15 +125,15 @@ class _Tasks:
 
 def run_chains(
     run: Run,
-    seconds: float | None = None,
+    limit: float = float("inf"),
     executor: Executor | None = None,
     workers: int | None = None,
     after_slice: Callable[[], None] = lambda: None,
 ) -> None:
     """Advance all chains in turn until they are done or the time is up; store their draws.
 
-    ``after_slice`` is called whenever slices have been stored. If one thread is enough, the calling
-    thread makes the slices.
+    The time is ``limit`` seconds. ``after_slice`` is called whenever slices have been stored. If
+    one thread is enough, the calling thread makes the slices.
 
     Raises
     ------
@@ -142,12 +142,11 @@ def run_chains(
     LostWorkers
         If the executor is broken, or has lost too many slices of one chain in a row.
     """
-    deadline = float("inf") if seconds is None else time.perf_counter() + seconds
-    length = THREAD_SLICE if executor is None else REMOTE_SLICE
+    deadline = time.perf_counter() + limit
     chains = len(run.chains)
     processors = 1 if chains == 1 else min(chains, workers or os.cpu_count() or 1)
-    if seconds is not None:  # at least a few turns for every chain
-        length = min(length, seconds * processors / (8 * chains))
+    short = limit * processors / (8 * chains)  # leaves time for a few turns of every chain
+    length = min(THREAD_SLICE if executor is None else REMOTE_SLICE, short)
     if executor is not None:
         _take_turns(_Tasks(run, executor, length, pack(run.sampler)), deadline, after_slice)
     elif processors == 1:
