@@ -70,14 +70,14 @@ def test_an_interrupted_run_goes_on(target, tmp_path):
     same(sample(target, 200_000, checkpoint=path, **call), sample(target, 200_000, **call))
 
 
-# Runs that kill themselves at a given event: when a chain rests between slices, or in the middle of
-# writing a file. Moments by the clock would depend on the machine. The last run is not killed. All
-# are forks of one process, since the imports take longer than a run.
+# Runs that kill themselves at a given event: before the draws of a slice or of a file are stored,
+# or in the middle of writing a file. Moments by the clock would depend on the machine. The last run
+# is not killed. All are forks of one process, since the imports take longer than a run.
 SCRIPT = """
     import os, signal, sys
     import numpy as np
     from zonodpp import ProjectionDPP, _files, sample
-    from zonodpp.runs import checkpoint, tasks
+    from zonodpp.runs import checkpoint, slices, tasks
     checkpoint.INTERVAL, checkpoint.SHARE, tasks.THREAD_SLICE = 0.0, 1e9, 0.005
     path, result, *events = sys.argv[1:]
     target = ProjectionDPP(np.random.default_rng(0).normal(size=(4, 14)))
@@ -101,7 +101,7 @@ SCRIPT = """
             return function(*arguments)
         return call
 
-    checkpoint.Checkpoint.rest = count(checkpoint.Checkpoint.rest)
+    slices.Run.store = count(slices.Run.store)
     _files._sync = count(_files._sync)
     samples = sample(target, {draws}, chains=3, workers=2, checkpoint=path, **call)
     samples.save(result)
@@ -119,7 +119,7 @@ def test_kill(tmp_path, method, draws, thin):
     A = np.random.default_rng(0).normal(size=(4, 14))
     call = {"method": method, "chains": 3, "rng": 7, "thin": thin, "track": [[0, 1]]}
     whole = sample(ProjectionDPP(A), draws, **call)
-    events = ["2", "4", "5", "8", "13", "21", "0"]  # the first three come before the first slice
+    events = ["1", "2", "3", "8", "13", "21", "0"]  # the first three come before the first slice
     command = [sys.executable, script, path, result, *events]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     *ends, last = map(int, done.stdout.split())

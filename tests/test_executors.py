@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
-from zonodpp.runs import tasks
+from zonodpp.runs import parcels, tasks
 
 CALLS = {
     "exact": {"method": "exact"},
@@ -199,7 +199,7 @@ class Counting(Executor):
 
     def submit(self, function, /, parcel, *arguments):
         if len(self.sizes) % 5 == 4:
-            tasks._known.clear()
+            parcels._known.clear()
         self.sizes.append(0 if parcel[1] is None else len(parcel[1]))
         task = Future()
         task.set_result(function(parcel, *arguments))

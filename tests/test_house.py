@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import zonodpp
+
 ROOT = pathlib.Path(__file__).parents[1]
 MOST_PATHS = 20  # independent paths through a function
 
@@ -57,6 +59,11 @@ def test_what_is_newer_than_0_1_is_in_the_source(house):
     assert sum(later.values()) < sum(map(len, code.values()))
     whole, part = (house.lines_of_entry(e, trees, code) for e in ("_optional", "_optional.lazy"))
     assert part < whole
+    names = set((house.SOURCE / "__init__.pyi").read_text(encoding="utf-8").splitlines())
+    assert names <= set(house.source_of("zonodpp").splitlines())  # the lines of stubs count
+    assert len(code["zonodpp"]) > len(zonodpp.__all__)
+    table = house.lines_of_entry("runs.sampling._OTHER_NAMES", trees, code)
+    assert {name for name, _ in table} == {"zonodpp.runs.sampling"}
     for entry in ("nothing", "_optional.nothing", "samples.draws.Draws.nothing"):
         with pytest.raises(ValueError, match=entry):
             house.lines_of_entry(entry, trees, code)

@@ -74,7 +74,7 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
     for chain in chains:  # of this call
         chain.drawn += 10
         chain.state["counts"][0] += 100
-    found = Progress.of(run, 2.0, None, before)
+    found = Progress.of(run, 2.0, np.inf, before)
     assert (found.drawn, found.total) == (1820, 2000)
     assert found.steps_per_second == 100
     assert found.remaining == pytest.approx(18.0)
@@ -84,7 +84,7 @@ def test_steps_to_an_unfinished_draw_count_as_progress():
     sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
     rng = np.random.default_rng(0)
     chains = [Chain(rng, sampler.start(rng, [0, 1]), taken=250)]
-    found = Progress.of(Run(sampler, chains, 1, 1000), 2.0, None)
+    found = Progress.of(Run(sampler, chains, 1, 1000), 2.0, np.inf)
     assert (found.drawn, found.remaining) == (0, pytest.approx(6.0))
 
 

@@ -21,7 +21,7 @@ from zonodpp.runs import slices as chains_module
 from zonodpp.runs import tasks
 from zonodpp.runs.progress import Progress
 from zonodpp.runs.slices import Chain, Run
-from zonodpp.runs.tasks import Interrupted, run_chains
+from zonodpp.runs.tasks import run_chains
 from zonodpp.samplers import exact
 
 TARGETS = targets()
@@ -264,7 +264,7 @@ def test_waiting_for_the_last_slices_does_not_spin(monkeypatch):
     """Once the time is up, Python sleeps until each running slice is back."""
     calls = []
     sampler = Fake(pause=0.3)
-    run(sampler, chains=2, draws=None, seconds=0.05, after_slice=lambda: calls.append(1))
+    run(sampler, chains=2, draws=None, limit=0.05, after_slice=lambda: calls.append(1))
     assert len(calls) < 20
 
 
@@ -384,7 +384,7 @@ def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
     def stop():
         raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         run(Endless(), chains=1, draws=1, thin=10**15, after_slice=stop)
     assert max(asked) <= chains_module.BLOCK / 1e-5
 
@@ -402,7 +402,7 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
     sampler = Stopped(pause=0.001)
     runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
     stopped = Run(sampler, runs, 10**6, 1)
-    with ThreadPoolExecutor(2) as pool, pytest.raises(Interrupted):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
         run_chains(stopped, executor=pool)
     subsets, _ = stopped.cut()
     assert 0 < subsets.shape[1] <= 200
@@ -433,7 +433,7 @@ def test_failure_in_progress_comes_out():
 
 
 def test_arrays_of_draws_grow_and_are_cut():
-    found = run(Fake(), chains=2, draws=None, seconds=0.05)
+    found = run(Fake(), chains=2, draws=None, limit=0.05)
     subsets, tracked = found.cut()
     length = subsets.shape[1]
     assert length == found.length

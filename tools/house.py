@@ -3,12 +3,14 @@
 Usage: python tools/house.py [--top N]
 
 A line of code is a line that holds part of a statement: blank lines, comments and docstrings do not
-count. A room is a folder or a file of the package. Layers are read from the table in
-docs/architecture.md, lowest first; a room may import rooms of the layers below its own.
+count. The lines of a stub (.pyi) count with those of its module. A room is a folder or a file of
+the package. Layers are read from the table in docs/architecture.md, lowest first; a room may import
+rooms of the layers below its own.
 
 tools/since_0_1.txt lists what belongs to features that version 0.1 did not have: rooms, files,
-classes and functions, below the name of their feature. All other lines belong to features of 0.1,
-also the lines for new options in old functions, and imports and constants of files that hold both.
+classes, functions and constants, below the name of their feature. All other lines belong to
+features of 0.1, also the lines for new options in old functions, and imports of files that hold
+both.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def modules() -> dict[str, ast.Module]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = ["zonodpp", *path.relative_to(SOURCE).with_suffix("").parts]
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+        found[name] = ast.parse(source_of(name))
     return found
 
 
@@ -54,11 +56,17 @@ def path_of(name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
+def source_of(name: str) -> str:
+    """Return the source of a module, followed by that of its stub if it has one."""
+    path = path_of(name)
+    files = [path, path.with_suffix(".pyi")]
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+
+
 def code_lines(name: str, tree: ast.Module) -> set[int]:
     """Return the numbers of the lines of a module that hold code."""
-    text = path_of(name).read_text(encoding="utf-8")
     lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in tokenize.generate_tokens(io.StringIO(source_of(name)).readline):
         if token.type not in SKIPPED:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(tree):
@@ -69,22 +77,34 @@ def code_lines(name: str, tree: ast.Module) -> set[int]:
     return lines
 
 
-def definitions(body: list[ast.stmt], path: list[str]) -> list[ast.ClassDef | ast.FunctionDef]:
-    """Return what a path of names defines: a class or a function, perhaps with overloads."""
+def definitions(body: list[ast.stmt], path: list[str]) -> list[ast.stmt]:
+    """Return what defines a path of names: a class, a constant or a function with its overloads."""
     name, *rest = path
-    found = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == name]
-    return [inner for node in found for inner in definitions(node.body, rest)] if rest else found
+    found = [node for node in body if name in _defined(node)]
+    if not rest:
+        return found
+    classes = [node for node in found if isinstance(node, ast.ClassDef)]
+    return [inner for node in classes for inner in definitions(node.body, rest)]
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """Return the name of a class or function, or the names that a statement assigns to."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def lines_of_entry(entry: str, trees: dict[str, ast.Module], code: dict[str, set[int]]) -> Places:
-    """Return the lines of code of a room, a file, a class or a function, as (module, line)."""
+    """Return the lines of code of a room, a file or a definition in a file, as (module, line)."""
     full = f"zonodpp.{entry}"
     inside = [name for name in trees if f"{name}.".startswith(f"{full}.")]
     found = {(name, line) for name in inside for line in code[name]}
     homes = [] if inside else [name for name in trees if full.startswith(f"{name}.")]
     for name in homes:
         for node in definitions(trees[name].body, full.removeprefix(f"{name}.").split(".")):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
             lines = range(first, (node.end_lineno or 0) + 1)
             found |= {(name, line) for line in code[name].intersection(lines)}
     if not found:
@@ -243,7 +263,7 @@ def main() -> None:
     for name in trees:
         sizes[room_of(name)] += len(code[name])
         files[room_of(name)] += 1
-        typed_any += len(re.findall(r".*\bAny\b.*", path_of(name).read_text(encoding="utf-8")))
+        typed_any += len(re.findall(r".*\bAny\b.*", source_of(name)))
     print(f"{'lines of code':<24}{sum(sizes.values()):>7,} in {len(trees)} files")
     later = later_features(trees, code)
     print(f"{'of features of 0.1':<24}{sum(sizes.values()) - sum(later.values()):>7,}")

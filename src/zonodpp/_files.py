@@ -48,19 +48,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
         sweep(place)
         start, ending = _parts(place)
         temporary = f"{start}{secrets.token_hex(4)}.tmp{ending}"
-        lock = open(temporary, "xb")  # noqa: SIM115 - it stays open until the file is in place
-        try:
-            with contextlib.suppress(OSError):  # a file system without locks
-                _lock(lock)
-            yield temporary
-            _sync(temporary)
-            os.replace(temporary, place)
-            with contextlib.suppress(OSError):  # not every system lets a folder be opened
-                _sync(os.path.dirname(place))
-        finally:
-            with contextlib.suppress(OSError):  # after a success there is none
-                os.remove(temporary)
-            lock.close()
+        with open(temporary, "xb") as lock:  # open until the file is in place
+            try:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    _lock(lock)
+                yield temporary
+                _sync(temporary)
+                os.replace(temporary, place)
+                with contextlib.suppress(OSError):  # not every system lets a folder be opened
+                    _sync(os.path.dirname(place))
+            finally:
+                with contextlib.suppress(OSError):  # after a success there is none
+                    os.remove(temporary)
     except OSError as error:
         reason = f"cannot write {os.fspath(path)}: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason) from error

@@ -1,14 +1,8 @@
-"""Compiled code: the four ways this package compiles its loops, with a cache and a notice.
-
-It also has two ways to pass data to kernels that are faster than numba's own: generators are passed
-by their address, and many arrays as parts of one array.
-"""
+"""Compiled code: the four ways this package compiles its loops, with a cache and a notice."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import math
 import sys
 import time
 import warnings
@@ -16,22 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
-from numba.core import cgutils, codegen, event, types
+from numba.core import codegen, event
 from numba.core.caching import FunctionCache
 from numba.core.compiler import Compiler
-from numba.np.arrayobj import make_array, populate_array
 
 from zonodpp._stderr import is_watched
-from zonodpp._types import Floats, Integers, Rng
 
 VECTOR = 4  # float64 numbers in a vector register; loops over a multiple have no remainder
 PAUSE = 2.0  # seconds without compilation after which the next one is announced again
-# The first members of ``bitgen_t``, a structure of NumPy's public C interface: the state, then the
-# functions for 64 bits, 32 bits and numbers in [0, 1).
-_BITGEN = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_size_t, (ctypes.py_object, ctypes.c_char_p)
 
 
 def _compile(
@@ -134,15 +120,11 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
 
     def define_pipelines(self) -> Any:
         state = self.state
-        state.flags.noalias = not any(_may_overlap(kind) for kind in state.args)
+        tuples = [kind for kind in state.args if isinstance(kind, numba.types.BaseTuple)]
+        parts = [part for kind in tuples for part in kind.types]
+        state.flags.noalias = not any(getattr(part, "mutable", False) for part in parts)
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
-
-
-def _may_overlap(kind: Any) -> bool:
-    """Tell whether a type is a tuple with a writable array."""
-    arrays = kind.types if isinstance(kind, numba.types.BaseTuple) else ()
-    return any(getattr(array, "mutable", False) for array in arrays)
 
 
 def forceinline(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -189,86 +171,7 @@ class _Notice(event.Listener):  # type: ignore[misc]
 
 
 def _is_ours(event: Any) -> bool:
-    module: str = event.data["dispatcher"].py_func.__module__
-    return module.split(".")[0] == "zonodpp"
+    return str(event.data["dispatcher"].py_func.__module__).startswith("zonodpp.")
 
 
 event.register("numba:compile", _Notice())
-
-
-def address_of(rng: Rng) -> int:
-    """Return the address of a generator, for kernels; it must exist until they have returned.
-
-    Numba takes more than ten microseconds to accept a generator as an argument: longer than many
-    steps of a walk.
-    """
-    if numba.config.DISABLE_JIT:  # kernels are plain functions, and take the generator itself
-        return rng  # type: ignore[return-value]
-    return int(_pointer(rng.bit_generator.capsule, b"BitGenerator"))
-
-
-def _generator_at(context: Any, address: types.Type) -> tuple[types.Type, Callable[..., Any]]:
-    """Return the generator at an address, within a kernel that counts no references."""
-    bits_type = types.NumPyRandomBitGeneratorType("bit_generator")
-    generator_type = types.NumPyRandomGeneratorType("generator")
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = builder.inttoptr(arguments[0], cgutils.intp_t.as_pointer())
-        bits = cgutils.create_struct_proxy(bits_type)(context, builder)
-        for k, name in enumerate(_BITGEN):
-            setattr(bits, name, builder.load(cgutils.gep(builder, words, k)))
-        generator = cgutils.create_struct_proxy(generator_type)(context, builder)
-        generator.bit_generator = bits._getvalue()
-        return generator._getvalue()
-
-    return generator_type(types.int64), build
-
-
-generator_at: Callable[..., Rng] = (
-    (lambda rng: rng) if numba.config.DISABLE_JIT else numba.extending.intrinsic(_generator_at)
-)
-
-
-def floats_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Floats:
-    """Return a view of the memory, from entry ``first`` on, as an array of this shape.
-
-    Kernels that count no references may call it as well: see `_let_kernels_call`.
-    """
-    return memory[first : first + math.prod(shape)].reshape(shape)
-
-
-def integers_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Integers:
-    """Return the view that `floats_at` returns, with its bytes read as 64-bit integers."""
-    return floats_at(memory, first, shape).view(np.int64)
-
-
-def _let_kernels_call(function: Callable[..., Any], dtype: types.Type) -> None:
-    """Tell numba the type of the result of one of the functions above, and how to compile it.
-
-    Numba would compile each slice and each `reshape` anew, with all special cases, which would
-    take a tenth of the time of a first call. This version computes an address and strides only.
-    """
-
-    def typed(context: object) -> Callable[..., Any]:
-        return lambda memory, first, shape: types.Array(dtype, len(shape), "C")
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = make_array(signature.args[0])(context, builder, arguments[0])
-        array = make_array(signature.return_type)(context, builder)
-        start = builder.gep(whole.data, [arguments[1]])
-        shape = cgutils.unpack_tuple(builder, arguments[2])
-        size = context.get_constant(types.intp, 8)
-        strides = [size]
-        for length in shape[:0:-1]:
-            strides.insert(0, builder.mul(strides[0], length))
-        data = builder.bitcast(start, array.data.type)
-        populate_array(array, data, shape, strides, size, None)
-        return array._getvalue()
-
-    numba.extending.type_callable(function)(typed)
-    kinds = numba.types.Array, numba.types.Integer, numba.types.BaseTuple
-    numba.extending.lower_builtin(function, *kinds)(build)
-
-
-_let_kernels_call(floats_at, types.float64)
-_let_kernels_call(integers_at, types.int64)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import re
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -27,26 +29,29 @@ def optional(module: str, extra: str, purpose: str) -> ModuleType:
 
 
 def lazy(
-    package: str, names: dict[str, str]
+    package: str, file: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports on first use.
 
-    ``names`` lists, for each module of the package, the names to take from it, separated by spaces.
-    If the list is empty, the module itself is the name.
+    ``file`` is the package's ``__init__.py``. The stub ``__init__.pyi`` beside it imports every
+    public name in a line of its own: that tells type checkers and this function where names are.
     """
-    homes = {name: home for home, text in names.items() for name in text.split() or [home]}
+    with open(os.path.splitext(file)[0] + ".pyi", encoding="utf-8") as stub:
+        homes = {name: home for home, name in re.findall(r"from (\S+) import (\w+)", stub.read())}
 
     def load(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
         try:
-            home = importlib.import_module(f"{package}.{homes[name]}")
+            if home == package:  # the name is a module of the package
+                return importlib.import_module(f"{package}.{name}")
+            found = getattr(importlib.import_module(home), name)
         except ImportError as error:
             if not (error.name or "").startswith("sklearn"):
                 raise
             needed = "scikit-learn 1.6 or later: pip install 'zonodpp[ml]'"
             raise ImportError(f"{name} needs {needed}") from error
-        found = home if homes[name] == name else getattr(home, name)
         setattr(sys.modules[package], name, found)
         return found
 

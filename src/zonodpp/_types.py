@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ MatrixLike: TypeAlias = "ArrayLike | sparray"
 Labels: TypeAlias = Sequence[Any]
 # Items by number or label, and one or many sets of them.
 ItemsLike: TypeAlias = "ArrayLike | Iterable[Hashable]"
+PathLike: TypeAlias = str | os.PathLike[str]
 Rng: TypeAlias = np.random.Generator
 # Whatever `np.random.default_rng` takes.
 SeedLike: TypeAlias = (

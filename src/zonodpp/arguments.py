@@ -53,9 +53,8 @@ def as_matrix(X: MatrixLike, name: str) -> Matrix:
     if 0 in matrix.shape:
         raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
     if sp is not None and sparse:
-        if np.iscomplexobj(matrix):
-            raise TypeError(f"{name} must hold real numbers, got entries of type {matrix.dtype}")
-        matrix = sp.csc_array(matrix).astype(np.float64)
+        matrix = sp.csc_array(matrix, copy=True)
+        matrix.data = _as_floats(matrix.data, name)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     return matrix
@@ -146,8 +145,6 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 
 def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return a whole number from ``least`` to ``most``, by default the largest int64."""
-    if type(value) is int and least <= value <= most:  # the fast path of small calls
-        return value
     try:
         if isinstance(value, bool):
             raise TypeError

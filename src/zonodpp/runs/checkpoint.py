@@ -6,6 +6,7 @@ all, and it holds each chain as it was between two slices.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zonodpp._files import replacing, sweep
+from zonodpp._types import PathLike, Rng
 from zonodpp._version import __version__
 from zonodpp.archives import damage
 from zonodpp.runs.slices import Chain, Run
@@ -46,11 +48,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: Target,
-        generators: list[np.random.Generator] | None,
-        **call: object,
+        self, path: PathLike, target: Target, generators: list[Rng] | None, **call: object
     ) -> None:
         header, arrays = pack_target(target)
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, default=str).encode())
@@ -60,7 +58,6 @@ class Checkpoint:
         identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
-        self._snapshots: dict[int, tuple[object, Arrays]] = {}
         self._due = 0.0
 
     def resume(self, run: Run) -> None:
@@ -90,9 +87,7 @@ class Checkpoint:
                     f"{self.path} holds {most} draws already, more than the {run.draws} "
                     "asked for; ask for at least as many, or pass another path"
                 )
-        for k, chain in enumerate(run.chains):
-            self.rest(k, chain)
-        run.on_rest = self.rest
+        run.rested = copy.deepcopy(run.chains)
         if not found:
             self._write(run)
         self._due = time.perf_counter() + INTERVAL
@@ -109,11 +104,6 @@ class Checkpoint:
                     f"{self.path} is the checkpoint of another run, with another {name}{shown}; "
                     "repeat the call that began it, or pass another path"
                 )
-
-    def rest(self, index: int, chain: Chain) -> None:
-        """Remember a chain as it is now; worker threads change it in place later."""
-        generator = _as_json(chain.rng.bit_generator.state)
-        self._snapshots[index] = generator, _numbers_of(index, chain)
 
     def write(self, run: Run, *, now: bool = False) -> None:
         """Write the file if it is due, or at once with ``now``; a failure is only a warning."""
@@ -133,25 +123,22 @@ class Checkpoint:
         self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        snapshots = [self._snapshots[k] for k in sorted(self._snapshots)]
-        generators, numbers = zip(*snapshots, strict=True)
-        longest = max(part[f"run{k}/steps"][0] for k, part in enumerate(numbers))
-        arrays: Arrays = {"subsets": run.subsets[:, :longest]}
-        arrays["tracked"] = run.tracked[:, :longest]
-        for part in numbers:
-            arrays.update(part)
-        header = {"identity": self.identity, "generators": generators}
+        longest = max(chain.drawn for chain in run.rested)
+        arrays: Arrays = {"subsets": run.subsets[:, :longest], "tracked": run.tracked[:, :longest]}
+        for k, chain in enumerate(run.rested):
+            arrays |= _numbers_of(k, chain)
+        states = [chain.rng.bit_generator.state for chain in run.rested]
+        header = {"identity": self.identity, "generators": _as_json(states)}
         with replacing(self.path) as temporary:
             write_arrays(temporary, "checkpoint", header, arrays)
 
 
 def _numbers_of(index: int, chain: Chain) -> Arrays:
-    """Return copies of the arrays of a chain's state, and of what the run knows about it."""
-    state = {f"chain{index}/{name}": array.copy() for name, array in chain.state.items()}
+    """Return the arrays of a chain's state, and what the run knows about it."""
     return {
-        **state,
+        **{f"chain{index}/{name}": array for name, array in chain.state.items()},
         f"run{index}/steps": np.array([chain.drawn, chain.taken]),
-        f"run{index}/sums": chain.sums.copy(),
+        f"run{index}/sums": chain.sums,
         f"run{index}/seconds": np.array([chain.seconds]),
     }
 
@@ -199,7 +186,7 @@ def _kinds_of(arrays: Arrays) -> dict[str, str]:
     return {name: f"{array.dtype} {array.shape}" for name, array in arrays.items()}
 
 
-def _generator_in(state: Header) -> np.random.Generator:
+def _generator_in(state: Header) -> Rng:
     """Return a generator in the given state, if NumPy itself can have written that state."""
     name = state["bit_generator"]
     if name not in GENERATORS:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from zonodpp._stderr import Stderr, is_watched
+from zonodpp._stderr import BROKEN, is_watched
 from zonodpp.runs.slices import Run
 
 INTERVAL = 0.1  # seconds between two reports
@@ -44,13 +44,16 @@ class Progress:
 
     @classmethod
     def of(
-        cls, run: Run, elapsed: float, seconds: float | None, before: tuple[int, int] = (0, 0)
+        cls, run: Run, elapsed: float, limit: float, before: tuple[int, int] = (0, 0)
     ) -> Progress:
-        """Sum up all chains; ``before`` is what `work_done` returned when this call began."""
+        """Sum up all chains; ``before`` is what `work_done` returned when this call began.
+
+        The call has taken ``elapsed`` seconds, and takes ``limit`` seconds at most.
+        """
         position, steps = work_done(run)
         made, taken = position - before[0], steps - before[1]  # in the time elapsed
         total = None if run.draws is None else run.draws * len(run.chains) * run.abreast
-        remaining = float("inf") if seconds is None else seconds - elapsed
+        remaining = limit - elapsed
         if total is not None and made:
             remaining = min(remaining, elapsed * ((total * run.thin - position) / made))
         counted = dict(zip(run.sampler.counters, run.counts.sum(axis=0).tolist(), strict=True))
@@ -93,7 +96,7 @@ def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progres
 
 @contextmanager
 def _bar() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar in a terminal or in a notebook."""
+    """Show a bar in a terminal or in a notebook; one that cannot be shown stops no run."""
     # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
     # until a bar is wanted.
     bar = importlib.import_module("tqdm.auto").tqdm(
@@ -103,15 +106,17 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         miniters=0,
         leave=False,
         dynamic_ncols=True,
-        file=Stderr(),
     )
 
     def show(report: Progress) -> None:
-        bar.set_description_str(report.line(), refresh=False)
-        bar.update(report.share - bar.n)
+        text, share = report.line(), report.share
+        with suppress(*BROKEN):
+            bar.set_description_str(text, refresh=False)
+            bar.update(share - bar.n)
 
     try:
         yield show
     finally:
         bar.n = bar.total  # a notebook marks bars that do not reach their end as failed
-        bar.close()
+        with suppress(*BROKEN):
+            bar.close()

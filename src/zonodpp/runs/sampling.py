@@ -10,13 +10,13 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from zonodpp._types import Integers, ItemsLike, Rng, SeedLike
+from zonodpp._types import Integers, ItemsLike, PathLike, Rng, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room, start_chains
-from zonodpp.runs.tasks import Interrupted, LostWorkers, run_chains
-from zonodpp.samplers import Method, remember
+from zonodpp.runs.tasks import LostWorkers, run_chains
+from zonodpp.samplers import Method, Sampler, Sets, remember
 from zonodpp.samplers.methods import method_of, options_of
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
@@ -57,7 +57,7 @@ def sample(
     progress: ProgressLike = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike | None = None,
     device: str | None = None,
     **options: object,
 ) -> Samples:
@@ -151,8 +151,7 @@ def sample(
     chains = as_count(chains, "chains", 1)
     burn_in = as_count(burn_in, "burn_in", 0)
     thin = as_count(thin, "thin", 1)
-    if seconds is not None:
-        seconds = as_positive(seconds, "seconds")
+    limit = float("inf") if seconds is None else as_positive(seconds, "seconds")
     if workers is not None:
         workers = as_count(workers, "workers", 1, _MOST_WORKERS)
     sets = tracked_sets(track, target)
@@ -160,13 +159,7 @@ def sample(
     if device == "cpu":
         sampler, abreast = chosen.prepare(target, sets), 1
     else:
-        if executor is not None or workers is not None:
-            raise ValueError(
-                "device='cuda' runs all chains on the GPU; leave executor and workers out"
-            )
-        from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
-
-        sampler = prepare_on_device(chosen, target, sets, chains, checkpoint is not None)
+        sampler = _on_device(chosen, target, sets, chains, checkpoint, executor, workers)
         abreast = chains
     if sampler.independent:
         burn_in, thin = 0, 1
@@ -184,26 +177,43 @@ def sample(
     run = Run(sampler, started, draws, thin, abreast)
     if file is not None:
         file.resume(run)
-    ended = _run(run, file, progress, seconds, executor, workers)
-    if ended and seconds is not None and not run.length:
+    ended = _run(run, file, progress, limit, executor, workers)
+    if ended and not run.length:
         to_first = f"the {burn_in} steps of burn-in and the {thin} steps to the first draw"
         if sampler.independent:
             to_first = "the first draw, which takes longer"
-        warnings.warn(f"no draws: seconds={seconds} went by in {to_first}", stacklevel=2)
+        warnings.warn(f"no draws: seconds={limit} went by in {to_first}", stacklevel=2)
     idle.extend(generators)
     return _result(run, target, chosen.name)
+
+
+def _on_device(
+    method: Method,
+    target: Target,
+    sets: Sets,
+    chains: int,
+    checkpoint: PathLike | None,
+    executor: Executor | None,
+    workers: int | None,
+) -> Sampler:
+    """Prepare all chains of a run on a GPU, as one sampler."""
+    if executor is not None or workers is not None:
+        raise ValueError("device='cuda' runs all chains on the GPU; leave executor and workers out")
+    from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
+
+    return prepare_on_device(method, target, sets, chains, checkpoint is not None)
 
 
 def _run(
     run: Run,
     file: Checkpoint | None,
     progress: ProgressLike,
-    seconds: float | None,
+    limit: float,
     executor: Executor | None,
     workers: int | None,
 ) -> bool:
     """Run the chains, with progress and checkpoints between slices; False if it ends early."""
-    early = None
+    early: KeyboardInterrupt | LostWorkers | None = None
     with reporter(progress) as report:
         begun, reported = time.perf_counter(), float("-inf")
         before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
@@ -213,13 +223,13 @@ def _run(
             now = time.perf_counter()
             if report is not None and (now - reported >= INTERVAL or run.done):
                 reported = now
-                report(Progress.of(run, now - begun, seconds, before))
+                report(Progress.of(run, now - begun, limit, before))
             if file is not None:
                 file.write(run)
 
         try:
-            run_chains(run, seconds, executor, workers, after_slice)
-        except Interrupted as error:
+            run_chains(run, limit, executor, workers, after_slice)
+        except (KeyboardInterrupt, LostWorkers) as error:
             early = error
     if file is not None:
         file.write(run, now=True)
@@ -227,7 +237,8 @@ def _run(
         lost = isinstance(early, LostWorkers)
         if lost and not run.length:
             raise RuntimeError(f"{early} before every chain had a draw") from early
-        text = f"{early}: returning the {run.length} draws made so far"
+        why = early if lost else "interrupted"
+        text = f"{why}: returning the {run.length} draws made so far"
         warnings.warn(text, RuntimeWarning if lost else UserWarning, stacklevel=3)
     return early is None
 

@@ -9,8 +9,9 @@ middle of an independent draw that takes long: the chain's state then holds the 
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -65,7 +66,8 @@ class Run:
     draws: int | None  # of each chain; None: as many as the time allows
     thin: int
     abreast: int = 1  # chains that each `Chain` stands for: 1, or on a GPU all chains of the run
-    on_rest: Callable[[int, Chain], None] | None = None  # called when a slice has been stored
+    # For checkpoints: copies of the chains as their last slices have left them, or nothing.
+    rested: list[Chain] = field(default_factory=list)
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
 
@@ -76,7 +78,7 @@ class Run:
     @property
     def done(self) -> bool:
         """Whether all chains have all their draws."""
-        return self.draws is not None and self.length >= self.draws
+        return self.length == self.draws
 
     @property
     def length(self) -> int:
@@ -106,8 +108,8 @@ class Run:
         if subsets.base is not self.subsets:  # made elsewhere, or before the arrays grew
             self.subsets[index, end - len(subsets) : end] = subsets
             self.tracked[index, end - len(subsets) : end] = tracked
-        if self.on_rest is not None:
-            self.on_rest(index, chain)
+        if self.rested:
+            self.rested[index] = copy.deepcopy(chain)  # threads change the chain itself in place
 
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""

@@ -5,57 +5,21 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
-import pickle
-import sys
 import time
 import traceback
-import uuid
 from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Executor
 
-from zonodpp.linalg.dense import refreeze
+from zonodpp.runs.parcels import Parcel, pack, unpack
 from zonodpp.runs.slices import Chain, Run, Slice, advance, empty_rows, row_bytes
-from zonodpp.samplers import Sampler
 
 THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
 REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
 _RETRIES = 3  # times that a slice which the executor has lost is made again
-
 _REMOTE_BYTES = 2**26  # of draws that a slice elsewhere makes at most
-_MOST_KNOWN = 4  # samplers that a process of an executor keeps
 
-_known: dict[str, Sampler] = {}  # samplers that have travelled to this process
-
-
-Parcel = tuple[str, bytes | Sampler | None]  # the key of a sampler, and what `_pack` returned
 Outcome = Slice | Exception | None  # of a task: None if its process does not have the sampler
-
-
-def _pack(sampler: Sampler) -> bytes | Sampler:
-    """Return a sampler as bytes, or the sampler itself if it cannot be pickled here.
-
-    The executor may then pickle it in a way of its own. Cloudpickle, which Dask loads, also takes
-    classes that workers cannot import. Bytes travel with the first slice of each chain and to
-    processes that turn out not to have the sampler; a sampler itself travels with each slice.
-    """
-    dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
-    try:
-        return dumps(sampler)
-    except Exception:  # pickling objects of other packages may raise anything
-        return sampler
-
-
-def _unpack(key: str, content: bytes | Sampler | None) -> Sampler | None:
-    """Return what `_pack` has packed; without content, what came to this process under the key."""
-    if content is None:
-        return _known.get(key)
-    sampler: Sampler = pickle.loads(content) if isinstance(content, bytes) else content
-    refreeze(sampler)
-    _known[key] = sampler
-    while len(_known) > _MOST_KNOWN:
-        _known.pop(next(iter(_known)), None)
-    return sampler
 
 
 def _advance_elsewhere(
@@ -68,7 +32,7 @@ def _advance_elsewhere(
     ``attempt`` makes the call differ from one that was lost: Dask computes equal calls only once.
     """
     try:
-        sampler = _unpack(*parcel)
+        sampler = unpack(parcel)
         if sampler is None:
             return None
         chain = copy.deepcopy(chain)
@@ -83,11 +47,7 @@ def _advance_elsewhere(
         return error
 
 
-class Interrupted(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
-    """Ctrl-C was pressed, or workers were lost; all draws made until then are stored."""
-
-
-class LostWorkers(Interrupted):
+class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
     """The executor does no more work; all draws made until then are stored."""
 
 
@@ -96,18 +56,20 @@ class _Tasks:
 
     Parameters
     ----------
-    ours : bool
-        Whether the executor is a pool of threads of our own, which change the chains in place.
     length : float
         Seconds that a slice takes, about.
+    parcel : Parcel or None
+        The sampler for the processes of the executor; None for a pool of threads of our own, which
+        change the chains in place.
     """
 
-    def __init__(self, run: Run, executor: Executor, ours: bool, length: float) -> None:
-        self.run, self.executor, self.ours, self.length = run, executor, ours, length
+    def __init__(
+        self, run: Run, executor: Executor, length: float, parcel: Parcel | None = None
+    ) -> None:
+        self.run, self.executor, self.length, self.parcel = run, executor, length, parcel
         self.under_way: dict[futures.Future[Outcome], int] = {}
         self.stopping = False
         self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
-        self._key, self._content = uuid.uuid4().hex, b"" if ours else _pack(run.sampler)
         self._needed = [True] * len(run.chains)  # whether the sampler travels with the next slice
 
     def submit(self, index: int) -> None:
@@ -115,11 +77,10 @@ class _Tasks:
         run, chain = self.run, self.run.chains[index]
         if chain.drawn == run.draws or self.stopping:
             return
-        task: futures.Future[Outcome]
-        if self.ours:
-            task = self.executor.submit(run.advance, index, self.length)
+        if self.parcel is None:
+            task: futures.Future[Outcome] = self.executor.submit(run.advance, index, self.length)
         else:
-            parcel = self._key, self._content if self._needed[index] else None
+            parcel = self.parcel if self._needed[index] else (self.parcel[0], None)
             call = parcel, chain, run.draws, run.thin, self.length, self._lost[index]
             try:
                 task = self.executor.submit(_advance_elsewhere, *call)
@@ -135,7 +96,7 @@ class _Tasks:
         except Exception as error:
             if self.stopping and isinstance(error, futures.CancelledError):
                 return index
-            if self.ours:
+            if self.parcel is None:
                 raise
             self._lost[index] += 1
             if isinstance(error, futures.BrokenExecutor) or self._lost[index] > _RETRIES:
@@ -146,7 +107,7 @@ class _Tasks:
         if isinstance(found, Exception):
             raise found
         self._lost[index] = 0
-        self._needed[index] = found is None or not isinstance(self._content, bytes)
+        self._needed[index] = found is None
         if found is not None:
             self.run.store(index, *found)
         return index
@@ -164,39 +125,35 @@ class _Tasks:
 
 def run_chains(
     run: Run,
-    seconds: float | None = None,
+    limit: float = float("inf"),
     executor: Executor | None = None,
     workers: int | None = None,
     after_slice: Callable[[], None] = lambda: None,
 ) -> None:
     """Advance all chains in turn until they are done or the time is up; store their draws.
 
-    ``after_slice`` is called whenever slices have been stored. If one thread is enough, the calling
-    thread makes the slices.
+    The time is ``limit`` seconds. ``after_slice`` is called whenever slices have been stored. If
+    one thread is enough, the calling thread makes the slices.
 
     Raises
     ------
-    Interrupted
+    KeyboardInterrupt
         After Ctrl-C, once the slices under way have been stored.
     LostWorkers
         If the executor is broken, or has lost too many slices of one chain in a row.
     """
-    deadline = float("inf") if seconds is None else time.perf_counter() + seconds
-    length = THREAD_SLICE if executor is None else REMOTE_SLICE
+    deadline = time.perf_counter() + limit
     chains = len(run.chains)
     processors = 1 if chains == 1 else min(chains, workers or os.cpu_count() or 1)
-    if seconds is not None:  # at least a few turns for every chain
-        length = min(length, seconds * processors / (8 * chains))
-    try:
-        if executor is not None:
-            _take_turns(_Tasks(run, executor, False, length), deadline, after_slice)
-        elif processors == 1:
-            _take_turns_here(run, length, deadline, after_slice)
-        else:
-            with futures.ThreadPoolExecutor(processors) as threads:
-                _take_turns(_Tasks(run, threads, True, length), deadline, after_slice)
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted") from None
+    short = limit * processors / (8 * chains)  # leaves time for a few turns of every chain
+    length = min(THREAD_SLICE if executor is None else REMOTE_SLICE, short)
+    if executor is not None:
+        _take_turns(_Tasks(run, executor, length, pack(run.sampler)), deadline, after_slice)
+    elif processors == 1:
+        _take_turns_here(run, length, deadline, after_slice)
+    else:
+        with futures.ThreadPoolExecutor(processors) as threads:
+            _take_turns(_Tasks(run, threads, length), deadline, after_slice)
 
 
 def _take_turns_here(
@@ -231,8 +188,7 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
             after_slice()
     except KeyboardInterrupt:
         tasks.stop(at_once=True)
-        futures.wait(tasks.under_way)
-        for task in list(tasks.under_way):
+        for task in futures.wait(tasks.under_way).done:
             # Ctrl-C also reaches worker processes: their current slices are lost, others are not.
             with contextlib.suppress(Exception, KeyboardInterrupt):
                 tasks.collect(task)

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import VECTOR, address_of, generator_at, inline_source, no_refcount
+from zonodpp._jit import VECTOR, inline_source, no_refcount
+from zonodpp._kernel_arguments import address_of, generator_at
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_count, one_of

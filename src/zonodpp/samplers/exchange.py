@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._jit import address_of
+from zonodpp._kernel_arguments import address_of
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_items, one_of
 from zonodpp.basis.alias import alias_table

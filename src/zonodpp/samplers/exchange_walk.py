@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._kernel_arguments import generator_at
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row

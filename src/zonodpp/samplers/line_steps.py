@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._kernel_arguments import generator_at
 from zonodpp._types import Floats
 from zonodpp.basis.columns import multiply
 from zonodpp.samplers import lines

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import floats_at, forceinline, inline_source
+from zonodpp._jit import forceinline, inline_source
+from zonodpp._kernel_arguments import floats_at
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.columns import UnitColumns, multiply, tableau_row
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import address_of
+from zonodpp._kernel_arguments import address_of
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_items
 from zonodpp.basis.inverse import inverse_of

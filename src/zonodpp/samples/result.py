@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from zonodpp._files import replacing
 from zonodpp._optional import optional
-from zonodpp._types import ItemsLike, SeedLike
+from zonodpp._types import ItemsLike, PathLike, SeedLike
 from zonodpp.arguments import as_positive, spawn
 from zonodpp.samples import storage
 from zonodpp.samples.draws import Draws
@@ -144,7 +143,7 @@ class Samples(Draws):
         kept[kept == last] = -1
         return Samples(kept, self.target, self.method, stats=self.stats, whole=False)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write draws, stats and the whole target to exactly this path (npz, no pickle).
 
         Parameters
@@ -176,7 +175,7 @@ class Samples(Draws):
             raise
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Samples:
+    def load(cls, path: PathLike) -> Samples:
         """Read draws from a file that `save` wrote.
 
         Parameters

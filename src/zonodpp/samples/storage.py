@@ -11,12 +11,13 @@ import os
 import warnings
 import zipfile
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
-from zonodpp._types import Labels, Subsets
+from zonodpp._types import Labels, PathLike, Subsets
 from zonodpp.archives import check_archive, damage
+from zonodpp.samples.draws import Draws
 from zonodpp.targets import ProjectionDPP, VolumeSampling
 from zonodpp.targets.design import Design
 from zonodpp.targets.dpp import DPP
@@ -24,18 +25,13 @@ from zonodpp.targets.kdpp import KDPP
 from zonodpp.targets.spanning_trees import SpanningTrees
 from zonodpp.targets.target import Arrays, Header, Target
 
-if TYPE_CHECKING:
-    from zonodpp.samples.result import Samples
-
 FORMAT = 2
 _HEADER = "header"
 _TARGETS = (ProjectionDPP, VolumeSampling, SpanningTrees, DPP, KDPP, Design)
 _KINDS: dict[str, type[Target]] = {kind.__name__: kind for kind in _TARGETS}
 
 
-def write_arrays(
-    path: str | os.PathLike[str], kind: str, header: Mapping[str, object], arrays: Arrays
-) -> None:
+def write_arrays(path: PathLike, kind: str, header: Mapping[str, object], arrays: Arrays) -> None:
     """Write header and arrays to this path, the temporary one of `zonodpp._files.replacing`.
 
     Examples
@@ -59,7 +55,7 @@ def write_arrays(
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays]:
+def read_arrays(path: PathLike, kind: str) -> tuple[Header, Arrays]:
     """Read what `write_arrays` wrote, with every checksum verified; see its example.
 
     Raises
@@ -87,11 +83,9 @@ def read_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Header, Arrays
 
 
 def _read_members(archive: zipfile.ZipFile, file: IO[bytes]) -> Arrays:
-    """Read all arrays of an archive, after a check of their sizes and checksums."""
+    """Read all arrays of an archive, after a check of their sizes; zipfile verifies checksums."""
     if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
         raise ValueError("it is compressed, which zonodpp never does")
-    if (broken := archive.testzip()) is not None:
-        raise ValueError(f"checksum of {broken[:40]}")
     names = check_archive(file)
     with np.load(file, allow_pickle=False) as loaded:
         arrays = {name: loaded[name] for name in names}
@@ -111,7 +105,7 @@ def check_subsets(subsets: Subsets, n: int) -> None:
         raise ValueError("the items of a draw do not ascend")
 
 
-def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
+def save_samples(samples: Draws, path: PathLike) -> None:
     """Write draws, tracked sets, stats, method and target to this path; see `Samples.save`.
 
     Examples
@@ -132,7 +126,7 @@ def save_samples(samples: Samples, path: str | os.PathLike[str]) -> None:
     write_arrays(path, "samples", {**header, "whole": samples.whole}, arrays)
 
 
-def load_samples(path: str | os.PathLike[str]) -> dict[str, Any]:
+def load_samples(path: PathLike) -> dict[str, Any]:
     """Read the arguments of `Samples` that `save_samples` wrote.
 
     Examples

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._jit import floats_at, forceinline, inline_source, integers_at
+from zonodpp._jit import forceinline, inline_source
+from zonodpp._kernel_arguments import floats_at, integers_at
 from zonodpp._types import Floats, Integers
 from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
