@@ -5,25 +5,7 @@ they are still empty, else on a new figure: ``plt.show()``, ``plt.savefig(path)`
 it, and ``ax.figure`` is the figure itself.
 """
 
-from zonodpp.plotting.comparisons import (
-    error_against_seconds,
-    error_against_steps,
-    psrf_against_steps,
-)
-from zonodpp.plotting.geometry import hit_and_run_step, skyscrapers, tiling
-from zonodpp.plotting.graphs import edge_marginals, spanning_tree
-from zonodpp.plotting.runs import marginals, rank, trace
+from zonodpp._optional import lazy
 
-__all__ = [
-    "edge_marginals",
-    "error_against_seconds",
-    "error_against_steps",
-    "hit_and_run_step",
-    "marginals",
-    "psrf_against_steps",
-    "rank",
-    "skyscrapers",
-    "spanning_tree",
-    "tiling",
-    "trace",
-]
+# The names are listed in __init__.pyi. Each is imported on first use.
+__getattr__, __dir__, __all__ = lazy(__name__, __file__)
