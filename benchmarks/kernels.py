@@ -23,11 +23,10 @@ from zonodpp.basis.columns import (
     tableau_column,
     tableau_row,
 )
-from zonodpp.basis.inverse import independent_items
+from zonodpp.basis.inverse import independent_items, replace_item
 from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
     ExchangeChain,
-    change_tableau,
     entering_weights,
     pick,
     propose_entering,
@@ -163,7 +162,7 @@ def many_exchanges(chain: ExchangeChain, s: int, item: int, repeats: int) -> Non
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         read_column(chain.columns, tableau, whole, entering, column)
-        change_tableau(tableau, whole, s, entering, column, chain.scratch.row)
+        replace_item(tableau, s, column, chain.scratch.row)
 
 
 @no_refcount

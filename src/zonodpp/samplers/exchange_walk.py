@@ -135,11 +135,12 @@ def entering_weights(chain: ExchangeChain, s: int) -> None:
                 row[t] = tableau_entry(columns, tableau[s], t)
         else:
             tableau_row(columns, tableau[s], row)
-        for k in range(inside.shape[0]):  # known exactly
-            row[inside[k]] = 1.0 if k == s else 0.0
     noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
     entries = tableau[s] if chain.whole else row
     _raised_weights(entries, columns.lengths, power, noise, scratch.weights)
+    for k in range(inside.shape[0]):  # the weights of other items of the basis are rounding errors
+        if k != s:
+            scratch.weights[inside[k]] = 0.0
 
 
 @forceinline
@@ -218,17 +219,6 @@ def read_column(columns: UnitColumns, tableau: Floats, whole: bool, t: int, colu
         tableau_column(columns, tableau, t, column)
 
 
-@forceinline
-def change_tableau(
-    tableau: Floats, whole: bool, s: int, t: int, column: Floats, row: Floats
-) -> None:
-    """Let item t, whose column is T e_t, take place s of the tableau."""
-    replace_item(tableau, s, column, row)
-    if whole:  # known exactly
-        for k in range(column.shape[0]):
-            tableau[k, t] = 1.0 if k == s else 0.0
-
-
 @inline_source
 def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     """Let item t take place s, unless it depends on the other items of the basis.
@@ -244,7 +234,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        change_tableau(tableau, chain.whole, s, t, column, scratch.row)
+        replace_item(tableau, s, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)
         inside[s] = t

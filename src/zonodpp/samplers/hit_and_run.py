@@ -8,7 +8,7 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +25,9 @@ from zonodpp.samplers.chains import chain_on_bases
 from zonodpp.samplers.lines import HUGE, Rule
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
+from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.target import Target
 from zonodpp.tiles.frame import SEED, Frame, as_costs, frame_of
-
-if TYPE_CHECKING:
-    from zonodpp.targets.family import VolumeSampling
-    from zonodpp.targets.target import Target
 
 WORDS = {  # the values that each option may have
     "line": ("gibbs", "metropolis"),
