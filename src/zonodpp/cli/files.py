@@ -30,7 +30,7 @@ _UNREAD = {"gz": _COMPRESSED, "bz2": _COMPRESSED, "xz": _COMPRESSED}
 _UNREAD |= {"xlsx": _SHEET, "xls": _SHEET, "ods": _SHEET, "json": "JSON is not read; save it as {}"}
 _UTF_16 = "it is UTF-16 text; save it as UTF-8 text"
 _UNREAD_STARTS = {b"\x1f\x8b": _COMPRESSED, b"\xff\xfe": _UTF_16, b"\xfe\xff": _UTF_16}
-_CR = re.compile(rb"(?<=\r)(?!\n|\Z)")  # the end of a line that ends in CR alone
+_NOT_UTF_8 = re.compile("[\ud800-\udfff]")  # surrogates, which no UTF-8 text has
 
 
 class Source(NamedTuple):
@@ -94,13 +94,13 @@ def text_lines(source: Source) -> Iterator[str]:
             hint = "; if it is an array, pass --format" * bool(source.format)
             raise ValueError(f"{source.name} is not text but binary data{hint}")
         stream.seek(0)
-        split = (_CR.split(line) if b"\r" in line else [line] for line in stream)
-        for number, line in enumerate(chain.from_iterable(split), 1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
+        # Lines end in LF, CR LF or CR. What is not UTF-8 is read as surrogates, one for each byte.
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+        for number, line in enumerate(text, 1):
+            if not line.isascii() and _NOT_UTF_8.search(line):
                 problem = "not UTF-8 text; convert it, for instance with iconv"
-                raise ValueError(f"{source.name}, line {number}: {problem}") from None
+                raise ValueError(f"{source.name}, line {number}: {problem}")
+            yield line
 
 
 def read_text(file: str) -> tuple[str, str]:
