@@ -84,7 +84,7 @@ def many_ratio_tests(tile: TileState, entries: Floats, work: TileScratch, repeat
         for j in range(n):
             row[j] = entries[j]
         find_ratios(row, gap, side, 1.0, 1e-9, ratio)
-        found = first_minimum(work.bits)
+        found = first_minimum(ratio)
         lower_gaps(gap, row, 1e-200 * ratio[found])  # too small to change them, but no denormal
         gap[place] = kept
     return found

@@ -100,7 +100,7 @@ def _begin_line(
         lines.draw_costs(rng.random(), c)
         lines.price_basis(basis, T, c, scratch.weights)
         lines.set_bounds(chain.columns, scratch.weights, c, basis, home.gap, home.side)
-    lines.draw_direction(rng, chain.rule.factor, line.z, line.d)
+    lines.draw_direction(rng, chain.rule.factor, scratch.weights, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):
         tally[k] = 0.0
@@ -242,7 +242,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
     while chain.progress[lines.DRAW] < chain.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
             return lines.OLD_HOME
-        lines.draw_direction(rng, chain.rule.factor, line.z, d)
+        lines.draw_direction(rng, chain.rule.factor, scratch.weights, d)
         lines.copy_tile(stack, lines.HOME, lines.WALKER)
         low, high, made = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
         if made < 0:

@@ -47,7 +47,6 @@ class Line(NamedTuple):
 
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
-    z: Floats  # (r,) scratch
     tally: Floats  # (TALLY,) sums over the tiles of the line, see `line_steps`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
@@ -79,7 +78,7 @@ class ZonotopeChain(NamedTuple):
 
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
     """Allocate scratch and what `line_at` takes."""
-    memory = np.zeros(scratch_size(r, n) + 3 * r + TALLY + n + 2 * tracker.size)
+    memory = np.zeros(scratch_size(r, n) + 2 * r + TALLY + n + 2 * tracker.size)
     memory[-n - 2 * tracker.size :][tracker.items] = 1.0
     return memory
 
@@ -90,7 +89,6 @@ def line_at(memory: Floats, r: int, n: int, starts: Integers, items: Integers) -
     seen = memory.shape[0] - 2 * sets
     tally = seen - n - TALLY
     return Line(
-        floats_at(memory, tally - 3 * r, (r,)),
         floats_at(memory, tally - 2 * r, (r,)),
         floats_at(memory, tally - r, (r,)),
         floats_at(memory, tally, (TALLY,)),

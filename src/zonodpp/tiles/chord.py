@@ -125,7 +125,7 @@ def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: T
     settled[place] = 1
     left = r - 1  # places that are not settled
     for _ in range(2 * r):
-        item = first_minimum(scratch.bits)
+        item = first_minimum(ratio)
         if left == 0 or ratio[item] == np.inf:
             break
         ratio[item] = np.inf
