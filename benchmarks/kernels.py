@@ -50,7 +50,7 @@ from zonodpp.tiles.pivots import (
     tile_rows,
     tile_scratch,
 )
-from zonodpp.tiles.tilings import bare_tile
+from zonodpp.tiles.tilings import tile_from_basis
 
 NUMBER = 8  # bytes
 
@@ -218,7 +218,8 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     scale = None if target.weights is None else np.sqrt(target.weights)
     unit = frame_of(target.A, scale).columns
     r, n = target.r, target.n
-    tile, work = bare_tile(unit, independent_items(unit, np.arange(n))), tile_scratch(r, n)
+    basis, work = independent_items(unit, np.arange(n)), tile_scratch(r, n)
+    tile = tile_from_basis(unit, basis, np.zeros(unit.lengths.size))
     weights = rng.standard_normal(r)
     sparse = unit.dense.shape[0] == 0
     outside = np.setdiff1d(np.arange(n), tile.basis)

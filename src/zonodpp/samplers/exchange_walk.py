@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zonodpp._jit import forceinline, generator_at, inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.alias import draw_alias
-from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
+from zonodpp.basis.columns import UnitColumns, dot, tableau_column, tableau_entry, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
 from zonodpp.samplers.chains import ACCEPTED, BASIS_COUNTERS, STEPS
 
@@ -203,9 +203,7 @@ def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> 
 @forceinline
 def _share_of(column: Floats, p: int) -> float:
     """Return the share that entry p has in the squared length of the column."""
-    total = 0.0
-    for k in range(column.shape[0]):
-        total += column[k] * column[k]
+    total = dot(column, column)
     return column[p] * column[p] / total if total > 0.0 else 0.0
 
 
