@@ -23,11 +23,10 @@ from zonodpp.basis.columns import (
     tableau_column,
     tableau_row,
 )
-from zonodpp.basis.inverse import independent_items
+from zonodpp.basis.inverse import independent_items, replace_item
 from zonodpp.samplers import picks
 from zonodpp.samplers.exchange_walk import (
     ExchangeChain,
-    change_tableau,
     entering_weights,
     pick,
     propose_entering,
@@ -51,7 +50,7 @@ from zonodpp.tiles.pivots import (
     tile_rows,
     tile_scratch,
 )
-from zonodpp.tiles.tilings import bare_tile
+from zonodpp.tiles.tilings import tile_from_basis
 
 NUMBER = 8  # bytes
 
@@ -85,7 +84,7 @@ def many_ratio_tests(tile: TileState, entries: Floats, work: TileScratch, repeat
         for j in range(n):
             row[j] = entries[j]
         find_ratios(row, gap, side, 1.0, 1e-9, ratio)
-        found = first_minimum(work.bits)
+        found = first_minimum(ratio)
         lower_gaps(gap, row, 1e-200 * ratio[found])  # too small to change them, but no denormal
         gap[place] = kept
     return found
@@ -163,7 +162,7 @@ def many_exchanges(chain: ExchangeChain, s: int, item: int, repeats: int) -> Non
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         read_column(chain.columns, tableau, whole, entering, column)
-        change_tableau(tableau, whole, s, entering, column, chain.scratch.row)
+        replace_item(tableau, s, column, chain.scratch.row)
 
 
 @no_refcount
@@ -219,7 +218,8 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     scale = None if target.weights is None else np.sqrt(target.weights)
     unit = frame_of(target.A, scale).columns
     r, n = target.r, target.n
-    tile, work = bare_tile(unit, independent_items(unit, np.arange(n))), tile_scratch(r, n)
+    basis, work = independent_items(unit, np.arange(n)), tile_scratch(r, n)
+    tile = tile_from_basis(unit, basis, np.zeros(unit.lengths.size))
     weights = rng.standard_normal(r)
     sparse = unit.dense.shape[0] == 0
     outside = np.setdiff1d(np.arange(n), tile.basis)

@@ -107,17 +107,18 @@ class TestBrokenTwins:
 
     def test_no_acceptance_step(self):
         sampler = HitAndRun(preset="paper").prepare(self.target)
-        self.twin(sampler, exponent=0.0, mass=frozen(np.ones(self.target.n)))
+        self.twin(sampler, exponent=0.0, log_mass=frozen(np.zeros(self.target.n)))
 
     def test_no_acceptance_step_by_long_steps(self):
-        self.twin(with_long_steps(self.target), exponent=0.0, mass=frozen(np.ones(self.target.n)))
+        sampler = with_long_steps(self.target)
+        self.twin(sampler, exponent=0.0, log_mass=frozen(np.zeros(self.target.n)))
 
     def test_density_to_the_power_p(self):
         self.twin(HitAndRun().prepare(self.target), exponent=2.0)
 
     def test_weights_forgotten_in_the_density(self):
         sampler = HitAndRun(base_measure="full").prepare(self.target)
-        self.twin(sampler, mass=frozen(np.ones(self.target.n)))
+        self.twin(sampler, log_mass=frozen(np.zeros(self.target.n)))
 
     def test_window_not_placed_uniformly(self, tmp_path, monkeypatch):
         placed = "tally[AHEAD] = 1.0 - rng.random()"
@@ -253,7 +254,7 @@ def test_averages_of_a_broken_sampler_are_off(preset):
     sets = [[0], [1, 2], [3, 4, 6]]
     exact = [float(target.inclusion(S)) for S in sets]
     sound = HitAndRun(preset=preset).prepare(target, sets)
-    broken = [{"exponent": sound.rule.exponent + 1}, {"mass": frozen(np.ones(target.n))}]
+    broken = [{"exponent": sound.rule.exponent + 1}, {"log_mass": frozen(np.zeros(target.n))}]
     for change in ({}, *broken):
         sampler = dataclasses.replace(sound, rule=sound.rule._replace(**change))
         rng = np.random.default_rng(0)

@@ -66,22 +66,20 @@ def even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
 
 
 def unit_vectors(A: Matrix) -> tuple[Matrix, Floats]:
-    """Split columns into unit vectors and lengths, without squares that overflow or underflow.
+    """Split columns into unit vectors and lengths, see `UnitColumns`.
 
-    Powers of two bring the largest entry of each column close to one and change no digit.
+    Powers of two first bring the largest entry of each dense column close to one and change no
+    digit, so that no square overflows or underflows.
     """
-    exponents = np.frexp(largest_entries(A, axis=0))[1]
+    largest = largest_entries(A, axis=0)
     if sp.issparse(A):
         unit = sp.csc_array(A, copy=True)
-        counts = np.diff(unit.indptr)
-        unit.data = np.ldexp(unit.data, -np.repeat(exponents, counts))
-        norms = largest_entries(unit, axis=0)
-        unit.data /= np.repeat(np.where(norms > 0, norms, 1.0), counts)
-    else:
-        unit = np.ldexp(A, -exponents)
-        norms = np.linalg.norm(unit, axis=0)
-        unit = unit / np.where(norms > 0, norms, 1.0)
-    return unit, np.ldexp(norms, exponents)
+        unit.data /= np.repeat(np.where(largest > 0, largest, 1.0), np.diff(unit.indptr))
+        return unit, largest
+    exponents = np.frexp(largest)[1]
+    unit = np.ldexp(A, -exponents)
+    norms = np.linalg.norm(unit, axis=0)
+    return unit / np.where(norms > 0, norms, 1.0), np.ldexp(norms, exponents)
 
 
 def keep_columns(
@@ -149,6 +147,15 @@ def basis_matrix(columns: UnitColumns, basis: Integers) -> Floats:
 
 
 @forceinline
+def dot(x: Floats, y: Floats) -> float:
+    """Return the scalar product."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@forceinline
 def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
     """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
 
@@ -204,10 +211,7 @@ def tableau_entry(columns: UnitColumns, weights: Floats, item: int) -> float:
 def multiply(T: Floats, vector: Floats, product: Floats) -> None:
     """Set product = T vector."""
     for p in range(T.shape[0]):
-        total = 0.0
-        for i in range(T.shape[1]):
-            total += T[p, i] * vector[i]
-        product[p] = total
+        product[p] = dot(T[p], vector)
 
 
 @forceinline

@@ -24,7 +24,7 @@ from zonodpp.cuda.walk_state import Geometry, Records, Tiles
 from zonodpp.cuda.warps import WARP
 from zonodpp.linalg.dense import column_chunks, to_dense
 from zonodpp.samplers import Sampler, State
-from zonodpp.samplers.chains import Dilation
+from zonodpp.samplers.chains import ChainOnBases
 from zonodpp.samplers.exact import ExactDraws
 from zonodpp.samplers.exchange import RULES, ExchangeWalk
 from zonodpp.samplers.mixture import Mixture
@@ -251,8 +251,7 @@ class _ZonotopeEngine(_BasesEngine):
             self.padded_rows(self.items.total),
             self.vectors,
             to_device(lengths),
-            to_device(rule.mass[:n]),
-            to_device(rule.level[:n]),
+            to_device(rule.log_mass[:n]),
             to_device(rule.factor.T),
             to_device(given),
             float(rule.window),
@@ -309,15 +308,15 @@ def engine_of(sampler: Sampler) -> Engine:
     """Return the engine that does on the device what a sampler does on the processor."""
     if isinstance(sampler, ExactDraws | Mixture):
         return _ExactEngine(sampler)
-    if isinstance(sampler, ExchangeWalk):
-        return _ExchangeEngine(sampler)
-    if isinstance(sampler, ZonotopeWalk):
-        return _ZonotopeEngine(sampler)
-    if isinstance(sampler, Dilation):
+    if isinstance(sampler, ChainOnBases) and sampler.items is not None:
         raise ValueError(
             "device='cuda' has no chains for DPPs, whose draws vary in size; pass method='exact', "
             "or leave device out"
         )
+    if isinstance(sampler, ExchangeWalk):
+        return _ExchangeEngine(sampler)
+    if isinstance(sampler, ZonotopeWalk):
+        return _ZonotopeEngine(sampler)
     raise ValueError(
         "device='cuda' runs the methods 'exact', 'exchange' and 'zonotope', with the whole target "
         "in memory; leave device out"

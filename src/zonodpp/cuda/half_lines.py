@@ -5,6 +5,8 @@ Each lane of a chain computes single numbers (lengths, weights, the pick) for it
 
 from __future__ import annotations
 
+import math
+
 from zonodpp._types import Floats
 from zonodpp.cuda.compile import Function, Index, inlined, of_processor
 from zonodpp.cuda.inverses import copier, inverse_functions, places_for, turns
@@ -29,7 +31,6 @@ from zonodpp.samplers.line_steps import (
     FIRST_AHEAD,
     FIRST_BACK,
     GONE,
-    LEVEL,
     OTHERS,
     STAY,
     THRESHOLD,
@@ -38,8 +39,8 @@ from zonodpp.samplers.line_steps import (
 )
 from zonodpp.samplers.lines import HUGE
 
-# Entries of ``tally`` beyond those of `line_steps`: the window's part back, the part of
-# all weight that a Metropolis test lets pass, and the density of the picked tile over the first's.
+# Entries of ``tally`` beyond those of `line_steps`: the window's part back, the part of all weight
+# that a Metropolis test lets pass, and the log density of the picked tile over the first's.
 BACK, PASSED, PICKED_RATIO = range(lines.TALLY, lines.TALLY + 3)
 TALLY = lines.TALLY + 3
 # The entries of ``marks``: pivots since T of the tile was computed, and since that of the picked
@@ -58,8 +59,7 @@ def place_window(tally: Floats, window: float, number: float) -> None:
 
 def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
     """Compile the functions that add up what is seen on a line, see `line_steps`."""
-    scaled_density = of_processor(lines.scaled_density)
-    next_density = of_processor(lines.next_density)
+    log_change = of_processor(lines.log_change)
 
     @inlined
     def add_tile(tally: Floats, half: int, length: float) -> tuple[float, float]:
@@ -68,13 +68,14 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
         Earlier weights are to be multiplied by the factor, which is 1 unless densities overflow.
         """
         unit = 1.0
-        while gibbs and tally[LEVEL] > tally[TOP]:
-            tally[TOP] += 1.0
-            tally[STAY] /= HUGE
-            tally[OTHERS] /= HUGE
-            tally[THRESHOLD] /= HUGE
-            unit /= HUGE
-        passed = length * scaled_density(gibbs, tally[DENSITY], tally[LEVEL] - tally[TOP])
+        if gibbs and tally[DENSITY] > tally[TOP] + HUGE:
+            unit = math.exp(tally[TOP] - tally[DENSITY])
+            tally[TOP] = tally[DENSITY]
+            tally[STAY] *= unit
+            tally[OTHERS] *= unit
+            tally[THRESHOLD] *= unit
+        scale = tally[DENSITY] - tally[TOP] if gibbs else min(tally[DENSITY], 0.0)
+        passed = length * math.exp(scale)
         weight = passed if gibbs else length
         tally[PASSED] += passed
         if tally[VISITED] > 0.0:
@@ -92,11 +93,8 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
     def change_density(
         tally: Floats, geometry: Geometry, entered: int, left: int, size: float
     ) -> None:
-        """Set the density of the tile behind a facet, relative to the first."""
-        density, level = tally[DENSITY], tally[LEVEL]
-        tally[DENSITY], tally[LEVEL] = next_density(
-            geometry.mass, geometry.level, exponent, entered, left, size, density, level
-        )
+        """Set the log density of the tile behind a facet, relative to the first."""
+        tally[DENSITY] += log_change(geometry.log_mass, exponent, entered, left, size)
 
     return add_tile, change_density
 
@@ -125,7 +123,7 @@ def _line_start(r: int, items: ItemShares) -> Function:
             line.reduced[k] = home.reduced[number, Index(k * lanes + chain.lane)]
         multiply(chain, d, 1.0 - 2.0 * half, v)
         tally = line.tally
-        tally[GONE], tally[DENSITY], tally[LEVEL], tally[VISITED] = 0.0, 1.0, 0.0, 0.0
+        tally[GONE], tally[DENSITY], tally[VISITED] = 0.0, 0.0, 0.0
         wait()
 
     return start
@@ -147,8 +145,6 @@ def _tile_notes(fresh: bool, r: int, items: ItemShares) -> tuple[Function, Funct
         marks[PICKED_AGE] = marks[AGE]
         tally[THRESHOLD] = tally[OTHERS] / (1.0 - number)
         tally[PICKED_RATIO] = tally[DENSITY]
-        if tally[LEVEL] != 0.0:
-            tally[PICKED_RATIO] = INFINITE if tally[LEVEL] > 0.0 else 0.0
         save(chain, picked.inverses, picked.bases)
         if not fresh:
             for turn in range(own):

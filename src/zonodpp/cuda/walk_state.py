@@ -37,8 +37,7 @@ class Geometry(NamedTuple):
     rows: Floats  # (r * items,) the unit vectors, one coordinate after another
     vectors: Floats  # (n, r) the unit vectors
     lengths: Floats  # (n,)
-    mass: Floats  # (n,) see `zonodpp.samplers.lines.Rule`
-    level: Integers  # (n,)
+    log_mass: Floats  # (n,) see `zonodpp.samplers.lines.Rule`
     factor: Floats  # (r, r) the transpose of that of the rule
     costs: Floats  # (n,) of the one tiling, or (0,)
     window: float

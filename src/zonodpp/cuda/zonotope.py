@@ -7,6 +7,7 @@ tiles of their lines side by side, and wait for the longest of these lines.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -120,7 +121,7 @@ def _step_ending(gibbs: bool, fresh: bool, r: int, items: ItemShares) -> Functio
         tally, lost = line.tally, line.marks[LOST] != 0
         weight = tally[STAY] + tally[OTHERS]
         moves = choosing * weight >= tally[STAY] and tally[OTHERS] > 0.0 and not lost
-        accepted = gibbs or not moves or testing < tally[PICKED_RATIO]
+        accepted = gibbs or not moves or testing < math.exp(min(tally[PICKED_RATIO], 0.0))
         if chain.exists and moves and accepted:
             move(chain, arrays.home, arrays.picked)
         elif chain.exists and not (moves or fresh or lost):

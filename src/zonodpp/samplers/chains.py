@@ -8,8 +8,8 @@ sets of varying size, with the right law.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,7 @@ from zonodpp.samplers import (
     unpacked,
 )
 from zonodpp.samplers.tracking import SetTracker, with_sets
-
-if TYPE_CHECKING:
-    from zonodpp.targets.target import Target
+from zonodpp.targets.target import Target
 
 # The first entries of ``counts``.
 BASIS_COUNTERS = ("steps", "accepted", "refactorisations", "drifts")
@@ -44,6 +42,8 @@ class ChainOnBases:
 
     columns: UnitColumns
     tracker: SetTracker
+    # The columns that are items of the target, if the columns after them are not to be drawn.
+    items: int | None = field(default=None, kw_only=True)
     starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # states by number
     independent: bool = field(default=False, kw_only=True)
 
@@ -55,6 +55,8 @@ class ChainOnBases:
     def start(self, rng: Rng, init: ArrayLike | None) -> State:
         """Start in the given basis, or in a random one."""
         if init is not None:
+            if self.items is not None:
+                raise ValueError("init is for targets of fixed size; leave it out for a DPP")
             return unpacked(packed(self._at(given_basis(init, self.columns, self.tracker.n), rng)))
         return remembered_start(self.starts, rng, self._random_start)
 
@@ -63,6 +65,16 @@ class ChainOnBases:
 
     def _at(self, basis: Integers, rng: Rng) -> State:
         """Return the state of a chain at a basis."""
+        raise NotImplementedError
+
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+        """Walk ``thin`` steps for each of len(subsets) draws; leave out what is no item."""
+        self._walk(state, rng, subsets, tracked, thin)
+        if self.items is not None:
+            subsets[subsets >= self.items] = -1
+
+    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+        """Make the draws, each ascending."""
         raise NotImplementedError
 
 
@@ -83,51 +95,15 @@ def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[]
 
 
 def chain_on_bases(
-    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], Sampler]
+    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], Any]
 ) -> Sampler:
     """Return the chain of the method ``name`` on the bases that belong to a target.
 
     It is remembered for the target and ``key``, unless that is None.
     """
 
-    def make() -> Sampler:
-        return build(target.on_bases(name))
+    def make() -> Any:
+        chain = build(target.on_bases(name))
+        return replace(chain, items=target.n) if target.sizes_vary else chain
 
-    chain = with_sets(make() if key is None else remember(target, key, make), track)
-    return Dilation(chain, target.n, target.r) if target.sizes_vary else chain
-
-
-@dataclass(frozen=True)
-class Dilation:
-    """A chain on the bases of the larger matrix; only the items of the target are drawn."""
-
-    inner: Sampler
-    n: int
-    width: int
-    independent: bool = False
-
-    @property
-    def counters(self) -> tuple[str, ...]:
-        """What the chain counts."""
-        return self.inner.counters
-
-    @property
-    def tracker(self) -> SetTracker:
-        """Sets of items are sets of the larger matrix too."""
-        return self.inner.tracker
-
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
-        """Start the chain on the larger matrix."""
-        if init is not None:
-            raise ValueError("init is for targets of fixed size; leave it out for a DPP")
-        return self.inner.start(rng, None)
-
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
-        """Advance the chain; the columns after the items are left out."""
-        bases = np.empty((len(subsets), self.inner.width), np.int32)
-        self.inner.advance(state, rng, bases, tracked, thin)
-        subsets[:] = np.where(bases < self.n, bases, -1)[:, : self.width]
-
-    def check(self, state: State) -> None:
-        """Check the state of the chain on the larger matrix."""
-        self.inner.check(state)
+    return with_sets(make() if key is None else remember(target, key, make), track)

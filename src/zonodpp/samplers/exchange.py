@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,10 +39,8 @@ from zonodpp.samplers import Sampler, Sets, State, exchange_walk
 from zonodpp.samplers.chains import ChainOnBases, chain_on_bases, renew
 from zonodpp.samplers.exchange_walk import BasisState, ExchangeChain, ExchangeScratch
 from zonodpp.samplers.tracking import SetTracker
-
-if TYPE_CHECKING:
-    from zonodpp.targets.family import VolumeSampling
-    from zonodpp.targets.target import Target
+from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.target import Target
 
 RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
 # Proposals are used if there are more than this many items for each expected proposal; else T D is
@@ -164,7 +162,7 @@ class ExchangeWalk(ChainOnBases):
             *(subsets, tracked, thin, np.array([0, 0, 0, -1]), state["counts"]),
         )
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         chain = self.chain(state, subsets, tracked, thin)
         inside, _, _, tableau, age = chain.basis

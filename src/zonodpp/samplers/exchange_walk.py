@@ -11,7 +11,7 @@ from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._kernel_arguments import generator_at
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.alias import draw_alias
-from zonodpp.basis.columns import UnitColumns, tableau_column, tableau_entry, tableau_row
+from zonodpp.basis.columns import UnitColumns, dot, tableau_column, tableau_entry, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
 from zonodpp.samplers.chains import ACCEPTED, BASIS_COUNTERS, STEPS
 
@@ -136,11 +136,12 @@ def entering_weights(chain: ExchangeChain, s: int) -> None:
                 row[t] = tableau_entry(columns, tableau[s], t)
         else:
             tableau_row(columns, tableau[s], row)
-        for k in range(inside.shape[0]):  # known exactly
-            row[inside[k]] = 1.0 if k == s else 0.0
     noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
     entries = tableau[s] if chain.whole else row
     _raised_weights(entries, columns.lengths, power, noise, scratch.weights)
+    for k in range(inside.shape[0]):  # the weights of other items of the basis are rounding errors
+        if k != s:
+            scratch.weights[inside[k]] = 0.0
 
 
 @forceinline
@@ -203,9 +204,7 @@ def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> 
 @forceinline
 def _share_of(column: Floats, p: int) -> float:
     """Return the share that entry p has in the squared length of the column."""
-    total = 0.0
-    for k in range(column.shape[0]):
-        total += column[k] * column[k]
+    total = dot(column, column)
     return column[p] * column[p] / total if total > 0.0 else 0.0
 
 
@@ -217,17 +216,6 @@ def read_column(columns: UnitColumns, tableau: Floats, whole: bool, t: int, colu
             column[k] = tableau[k, t]
     else:
         tableau_column(columns, tableau, t, column)
-
-
-@forceinline
-def change_tableau(
-    tableau: Floats, whole: bool, s: int, t: int, column: Floats, row: Floats
-) -> None:
-    """Let item t, whose column is T e_t, take place s of the tableau."""
-    replace_item(tableau, s, column, row)
-    if whole:  # known exactly
-        for k in range(column.shape[0]):
-            tableau[k, t] = 1.0 if k == s else 0.0
 
 
 @inline_source
@@ -245,7 +233,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
         counts[TINY_PIVOTS] += 1
         return False
     if share > ZERO * ZERO:
-        change_tableau(tableau, chain.whole, s, t, column, scratch.row)
+        replace_item(tableau, s, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)
         inside[s] = t

@@ -8,13 +8,13 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import VECTOR
-from zonodpp._types import Floats, Integers
+from zonodpp._types import Floats
 from zonodpp.arguments import as_flag, as_positive, one_of
 from zonodpp.basis.columns import UnitColumns, matrix_of
 from zonodpp.basis.inverse import inverse_of, random_basis
@@ -22,14 +22,12 @@ from zonodpp.linalg.dense import frozen, to_dense
 from zonodpp.linalg.gram import RankError
 from zonodpp.samplers import Sampler, Sets
 from zonodpp.samplers.chains import chain_on_bases
-from zonodpp.samplers.lines import HUGE, Rule
+from zonodpp.samplers.lines import Rule
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.samplers.zonotope_walk import ZonotopeWalk
+from zonodpp.targets.family import VolumeSampling
+from zonodpp.targets.target import Target
 from zonodpp.tiles.frame import SEED, Frame, as_costs, frame_of
-
-if TYPE_CHECKING:
-    from zonodpp.targets.family import VolumeSampling
-    from zonodpp.targets.target import Target
 
 WORDS = {  # the values that each option may have
     "line": ("gibbs", "metropolis"),
@@ -160,7 +158,6 @@ class HitAndRun:
         whole_chord = self.window is None and not gibbs and not fresh
         long = whole_chord and target.n >= max(_LONG_CHORD, _LONG_CHORD_PER_ITEM * target.r)
         factor, unit = _direction_factor(frame, self._chosen("directions"))
-        mass, level = _masses(columns, q, s, target.power)
         reflect, window = bool(self.reflect), np.inf
         if self.window is not None:
             window = float(np.ldexp(self.window, -unit))
@@ -168,8 +165,7 @@ class HitAndRun:
             window = _default_window(frame, factor, reflect)
         rule = Rule(
             factor=frozen(np.tril(factor)),
-            mass=frozen(mass),
-            level=frozen(level, np.int64),
+            log_mass=frozen(_log_masses(columns, q, s, target.power)),
             exponent=target.power - 1.0,
             window=window,
             gibbs=gibbs,
@@ -202,18 +198,14 @@ def _direction_factor(frame: Frame, directions: str) -> tuple[Floats, int]:
     return np.ldexp(frame.W, unit - frame.heights), unit
 
 
-def _masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> tuple[Floats, Integers]:
-    """Density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j.
-
-    It may lie beyond floating-point numbers and is returned as mass * HUGE**level.
-    """
+def _log_masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> Floats:
+    """Log density of a tile over |det E_B|^(p-1), an item at a time: |a_j|^(p-1) q_j / s_j."""
     logs = np.zeros(columns.lengths.size)
     usable = np.flatnonzero(columns.lengths)
     log_s = np.log(s[usable])
     logs[usable] = (power - 1.0) * (np.log(columns.lengths[usable]) - log_s)
     logs[usable] += np.log(q[usable]) - log_s
-    level = np.round((logs - logs.max()) / np.log(HUGE))
-    return np.exp(logs - logs.max() - level * np.log(HUGE)), level.astype(np.int64)
+    return logs
 
 
 def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:

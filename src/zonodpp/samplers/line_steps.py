@@ -11,6 +11,8 @@ point between them, and the tile that holds it. It is cheaper where a chord cros
 
 from __future__ import annotations
 
+import math
+
 from numpy.random import Generator
 
 from zonodpp._jit import forceinline, inline_source, no_refcount
@@ -32,17 +34,16 @@ ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from
     OTHERS,  # weight of all other tiles
     THRESHOLD,  # the weight of all other tiles at which the next one is picked
     LENGTH,  # the length of the line
-    TOP,  # weights are in units of HUGE**TOP
+    TOP,  # weights are in units of exp(TOP)
     PICKED_ALPHA,  # where the picked point lies on the line,
     PICKED_PART,  # and how far from where the line enters its tile
     FIRST_AHEAD,  # length of the first tile's part of the line, ahead
     FIRST_BACK,  # and back
     AHEAD,  # the part of the window that lies ahead of the point, between 0 and 1
     GONE,  # where a half of the line is to go on: the length walked,
-    DENSITY,  # the density of the tile relative to the first, DENSITY * HUGE**LEVEL,
-    LEVEL,
+    DENSITY,  # the log density of the tile relative to the first,
     VISITED,  # and the number of tiles
-) = range(14)
+) = range(lines.TALLY)
 
 
 @no_refcount
@@ -71,7 +72,7 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
             for p in range(line.d.shape[0]):
                 walker.v[p] *= forward
                 line.along[p] = forward * line.d[p]
-            tally[GONE], tally[DENSITY], tally[LEVEL] = 0.0, 1.0, 0.0
+            tally[GONE], tally[DENSITY] = 0.0, 0.0
         status: int = walk_half(rng, chain, walker, line, scratch)
         if status != lines.DONE:
             return status
@@ -100,7 +101,7 @@ def _begin_line(
         lines.draw_costs(rng.random(), c)
         lines.price_basis(basis, T, c, scratch.weights)
         lines.set_bounds(chain.columns, scratch.weights, c, basis, home.gap, home.side)
-    lines.draw_direction(rng, chain.rule.factor, line.z, line.d)
+    lines.draw_direction(rng, chain.rule.factor, scratch.weights, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):
         tally[k] = 0.0
@@ -122,8 +123,7 @@ def walk_half(
     forward = 1.0 - 2.0 * chain.progress[lines.HALF]
     # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
-    gone, density = tally[GONE], tally[DENSITY]
-    level, visited = tally[LEVEL], int(tally[VISITED])
+    gone, density, visited = tally[GONE], tally[DENSITY], int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
     status = lines.LOST
     while visited <= ENDLESS:
@@ -134,11 +134,11 @@ def walk_half(
         last = gone + length >= limit
         if last:
             length = limit - gone
-        if rule.gibbs and level > tally[TOP]:
-            rescale(tally, share, level)
+        if rule.gibbs and density > tally[TOP] + lines.HUGE:
+            rescale(tally, share, density)
         if changed:
             lines.follow_sets(line, side, tally[STAY] + tally[OTHERS])
-        weight = length * lines.scaled_density(rule.gibbs, density, level - tally[TOP])
+        weight = length * math.exp(density - tally[TOP] if rule.gibbs else min(density, 0.0))
         tally[LENGTH] += length
         if visited == 0:
             tally[STAY] += weight
@@ -160,30 +160,27 @@ def walk_half(
         size, left = pivots.cross(chain.columns, tile, p, scratch)
         if size > 0.0:
             entered = basis[p]
-            density, level = lines.next_density(
-                rule.mass, rule.level, rule.exponent, entered, left, size, density, level
-            )
+            density += lines.log_change(rule.log_mass, rule.exponent, entered, left, size)
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
             _reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
         else:
             status = lines.DONE
             break
-    tally[GONE], tally[DENSITY] = gone, density
-    tally[LEVEL], tally[VISITED] = level, visited
+    tally[GONE], tally[DENSITY], tally[VISITED] = gone, density, visited
     return status
 
 
 @forceinline
-def rescale(tally: Floats, share: Floats, level: float) -> None:
-    """Express all weights in units of HUGE**level."""
-    while level > tally[TOP]:
-        tally[TOP] += 1.0
-        tally[STAY] /= lines.HUGE
-        tally[OTHERS] /= lines.HUGE
-        tally[THRESHOLD] /= lines.HUGE
-        for s in range(share.shape[0]):
-            share[s] /= lines.HUGE
+def rescale(tally: Floats, share: Floats, top: float) -> None:
+    """Express all weights in units of exp(top)."""
+    factor = math.exp(tally[TOP] - top)
+    tally[TOP] = top
+    tally[STAY] *= factor
+    tally[OTHERS] *= factor
+    tally[THRESHOLD] *= factor
+    for s in range(share.shape[0]):
+        share[s] *= factor
 
 
 @inline_source
@@ -246,7 +243,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
     while chain.progress[lines.DRAW] < chain.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
             return lines.OLD_HOME
-        lines.draw_direction(rng, chain.rule.factor, line.z, d)
+        lines.draw_direction(rng, chain.rule.factor, scratch.weights, d)
         lines.copy_tile(stack, lines.HOME, lines.WALKER)
         low, high, made = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
         if made < 0:

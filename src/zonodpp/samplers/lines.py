@@ -24,9 +24,8 @@ HOME, WALKER, CHOSEN = np.arange(3)
 DRAW, STEP, HALF = range(3)
 # Why a kernel returns: all is done, or T is to be computed anew, or the point's tile was lost.
 DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
-# Densities may overflow. They are kept as density * HUGE**level, 1 / ROOT <= density <= ROOT.
-HUGE, ROOT = 1e100, 1e50
-LOG_HUGE = math.log(HUGE)
+# A log density so far above the unit of weights that all weights are brought to a larger unit.
+HUGE = 200.0
 
 
 class Rule(NamedTuple):
@@ -34,8 +33,8 @@ class Rule(NamedTuple):
 
     factor: Floats  # (r, r) lower triangular: directions are factor z, z on the unit sphere
     metric: Floats  # (r, r) factor factor', in which directions are isotropic
-    mass: Floats  # (n,) the density of a tile is |det E_B|**exponent times the product over B of
-    level: Integers  # (n,) mass * HUGE**level
+    # A tile has the log density exponent * log |det E_B| + the sum of log_mass over B.
+    log_mass: Floats  # (n,)
     exponent: float
     window: float
     gibbs: bool  # else metropolis
@@ -49,7 +48,6 @@ class Line(NamedTuple):
 
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
-    z: Floats  # (r,) scratch
     tally: Floats  # (TALLY,) sums over the tiles of the line, see `line_steps`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
@@ -58,7 +56,7 @@ class Line(NamedTuple):
     share: Floats  # (sets,) see `follow_sets`
 
 
-TALLY = 14
+TALLY = 13
 
 
 class ZonotopeChain(NamedTuple):
@@ -81,7 +79,7 @@ class ZonotopeChain(NamedTuple):
 
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
     """Allocate scratch and what `line_at` takes."""
-    memory = np.zeros(scratch_size(r, n) + 3 * r + TALLY + n + 2 * tracker.size)
+    memory = np.zeros(scratch_size(r, n) + 2 * r + TALLY + n + 2 * tracker.size)
     memory[-n - 2 * tracker.size :][tracker.items] = 1.0
     return memory
 
@@ -92,7 +90,6 @@ def line_at(memory: Floats, r: int, n: int, starts: Integers, items: Integers) -
     seen = memory.shape[0] - 2 * sets
     tally = seen - n - TALLY
     return Line(
-        floats_at(memory, tally - 3 * r, (r,)),
         floats_at(memory, tally - 2 * r, (r,)),
         floats_at(memory, tally - r, (r,)),
         floats_at(memory, tally, (TALLY,)),
@@ -162,46 +159,15 @@ def set_bounds(
 
 
 @forceinline
-def next_density(
-    mass: Floats,
-    levels: Integers,
-    exponent: float,
-    entered: int,
-    left: int,
-    size: float,
-    density: float,
-    level: float,
-) -> tuple[float, float]:
-    """Return density and level of a tile, given those of the tile before.
+def log_change(log_mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
+    """Return the log of a tile's density over that of the tile before it.
 
     ``size`` is |det E_B| of the new basis over that of the old one.
     """
-    density *= mass[entered] / mass[left]
-    level += levels[entered] - levels[left]
-    if exponent == 1.0:
-        density *= size
-    elif exponent != 0.0:  # the power itself may overflow
-        log = exponent * math.log(size)
-        whole = math.floor(log / LOG_HUGE + 0.5)
-        density *= math.exp(log - whole * LOG_HUGE)
-        level += whole
-    while density > ROOT:
-        density /= HUGE
-        level += 1.0
-    while density < 1.0 / ROOT:
-        density *= HUGE
-        level -= 1.0
-    return density, level
-
-
-@forceinline
-def scaled_density(gibbs: bool, density: float, level: float) -> float:
-    """Return density * HUGE**level: for Gibbs, where level <= 0, as it is; else at most 1."""
-    if level < 0.0:
-        density = density / HUGE if level == -1.0 else 0.0  # from level -2 on it is negligible
-    if gibbs or (level <= 0.0 and density < 1.0):
-        return density
-    return 1.0
+    change: float = log_mass[entered] - log_mass[left]
+    if exponent != 0.0:
+        change += exponent * math.log(size)
+    return change
 
 
 @inline_source
@@ -209,8 +175,7 @@ def chance_to_move(rule: Rule, old: Integers, new: Integers, log_det: float) -> 
     """Return the probability to accept a new basis; log |det E_B| has grown by ``log_det``."""
     log_ratio = rule.exponent * log_det
     for p in range(old.shape[0]):
-        log_ratio += math.log(rule.mass[new[p]]) - math.log(rule.mass[old[p]])
-        log_ratio += math.log(HUGE) * (rule.level[new[p]] - rule.level[old[p]])
+        log_ratio += rule.log_mass[new[p]] - rule.log_mass[old[p]]
     return math.exp(min(0.0, log_ratio))
 
 

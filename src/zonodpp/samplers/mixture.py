@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +21,8 @@ from zonodpp.linalg.dense import columns_of, frozen
 from zonodpp.samplers import State
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, reflect
 from zonodpp.samplers.tracking import SetTracker
-
-if TYPE_CHECKING:
-    from zonodpp.targets.dpp import DPP
-    from zonodpp.targets.kdpp import KDPP
+from zonodpp.targets.dpp import DPP
+from zonodpp.targets.kdpp import KDPP
 
 _NEVER = 1e-18  # the chance of draws too large for a row; eigenvectors are then chosen again
 _NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted

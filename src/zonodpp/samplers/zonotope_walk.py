@@ -47,7 +47,7 @@ class ZonotopeWalk(ChainOnBases):
         x = np.ascontiguousarray(point_of(self.columns, tile))
         return {"tile": row, "x": x, "c": costs, "counts": np.zeros(len(lines.COUNTERS), np.int64)}
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Make thin * len(subsets) steps."""
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
         stack, memory = tile_rows(r, n, 3), lines.line_memory(r, n, tracker)

@@ -17,6 +17,7 @@ from zonodpp._types import Floats
 from zonodpp.basis.columns import (
     UnitColumns,
     add_column,
+    dot,
     matrix_of,
     multiply,
     tableau_column,
@@ -59,15 +60,6 @@ def _add_above(columns: UnitColumns, numbers: Floats, total: Floats) -> None:
         total[i] = 0.0
     for j in range(numbers.shape[0]):
         add_column(columns, j, numbers[j], total)
-
-
-@forceinline
-def dot(x: Floats, y: Floats) -> float:
-    """Return the scalar product."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
 
 
 @inline_source
@@ -125,7 +117,7 @@ def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: T
     settled[place] = 1
     left = r - 1  # places that are not settled
     for _ in range(2 * r):
-        item = first_minimum(scratch.bits)
+        item = first_minimum(ratio)
         if left == 0 or ratio[item] == np.inf:
             break
         ratio[item] = np.inf

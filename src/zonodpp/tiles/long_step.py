@@ -80,7 +80,7 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
     row, ratio, order = scratch.row, scratch.ratio, scratch.order
     low = 0
     while low < _ONE_BY_ONE:
-        j = first_minimum(scratch.bits)
+        j = first_minimum(ratio)
         # No ratio is left: the slope is zero up to rounding, or the objective has no bound.
         if ratio[j] == np.inf:
             return low - 1 if slope <= noise else -1

@@ -40,7 +40,6 @@ class TileScratch(NamedTuple):
 
     row: Floats  # (n,)
     ratio: Floats  # (n,)
-    bits: Integers  # (n,) the same memory as ratio
     column: Floats  # (r,)
     weights: Floats  # (r,)
     order: Integers  # (n + 1,) the items that a long step passes
@@ -105,7 +104,6 @@ def _scratch_at(memory: Floats, r: int, n: int) -> TileScratch:
     return TileScratch(
         floats_at(memory, 0, (n,)),
         floats_at(memory, n, (n,)),
-        integers_at(memory, n, (n,)),
         floats_at(memory, 2 * n, (r,)),
         floats_at(memory, 2 * n + r, (r,)),
         integers_at(memory, after, (n + 1,)),
@@ -176,11 +174,13 @@ def ratio_test(
 
 
 @forceinline
-def first_minimum(bits: Integers) -> int:
-    """Return the index of the smallest of non-negative floats, whose bits are read as integers.
+def first_minimum(values: Floats) -> int:
+    """Return the index of the smallest of non-negative numbers.
 
-    The integers are in the same order, and their minimum vectorises without an assumption on NaN.
+    Their bits, read as integers, are in the same order, and a minimum of integers vectorises
+    without an assumption on NaN.
     """
+    bits = integers_at(values, 0, values.shape)
     smallest = bits[0]
     for j in range(1, bits.shape[0]):
         smallest = min(smallest, bits[j])
@@ -238,7 +238,7 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
     """
     upward = 1.0 if tile.v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, scratch)
-    entering = first_minimum(scratch.bits)
+    entering = first_minimum(scratch.ratio)
     size = 0.0
     left = tile.basis[p]
     if scratch.ratio[entering] < np.inf:

@@ -23,18 +23,12 @@ class OutsideError(ValueError):
     """The point is not in the zonotope."""
 
 
-def bare_tile(columns: UnitColumns, basis: Integers) -> TileState:
-    """Return a basis with its inverse, in no particular tiling."""
+def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
+    """Return the tile of a basis in the tiling of the costs c; its corner has coordinates zero."""
     tile = pivots.empty_tile(len(basis), columns.lengths.size)
     tile.basis[:] = basis
     tile.reach[:] = columns.lengths[basis]
     tile.T[:] = inverse_of(columns, basis)
-    return tile
-
-
-def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
-    """Return the tile of a basis in the tiling of the costs c; its corner has coordinates zero."""
-    tile = bare_tile(columns, basis)
     reduced = c - (c[basis] @ tile.T) @ matrix_of(columns)
     tile.gap[:] = np.abs(reduced)
     tile.side[:] = np.where(reduced >= 0, 1.0, -1.0)

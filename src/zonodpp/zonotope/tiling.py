@@ -16,7 +16,7 @@ from zonodpp.tiles.chord import chord_ends
 from zonodpp.tiles.frame import as_costs, frame_of
 from zonodpp.tiles.long_step import LOST
 from zonodpp.tiles.pivots import TileState, copy_of, tile_scratch
-from zonodpp.tiles.tilings import OutsideError, bare_tile, find_tile, tile_from_basis, traverse
+from zonodpp.tiles.tilings import OutsideError, find_tile, tile_from_basis, traverse
 
 
 class Tile(NamedTuple):
@@ -100,7 +100,6 @@ class Tiling:
         # Linear programs start from items of small cost: these are the basis of a point whose dual
         # variables are small, as they are in the middle of the zonotope.
         first = independent_items(columns, np.argsort(np.abs(self._costs)))
-        self._first = bare_tile(columns, first)
         self._corner = tile_from_basis(columns, first, self._costs)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
@@ -195,7 +194,7 @@ class Tiling:
         if not np.all(np.isfinite(at)):
             self._find(point)  # raises the error that it is outside
         columns, ellipsoid = self._frame.columns, self._frame.ellipsoid
-        tile, scratch = copy_of(self._first), tile_scratch(self.r, self.n)
+        tile, scratch = copy_of(self._corner), tile_scratch(self.r, self.n)
         low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, scratch)
         if pivots < 0 or not low <= 0.0 <= high:
             self._find(point)  # raises an error if it is outside
