@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from cases import extreme_matrices, hard_targets, targets
 from law import assert_exact_law, assert_law, assert_not_law
 
-from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample, samplers
+from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample
 from zonodpp.linalg.dense import frozen
-from zonodpp.samplers import exact, picks
+from zonodpp.samplers import exact, picks, remembered
 
 DRAWS = 20_000
 ALGORITHMS = ("rejection", "chain-rule")
@@ -215,10 +215,10 @@ def test_set_up_is_shared_by_calls_and_goes_with_its_target():
     assert again.alias is first.alias
     assert again.columns is first.columns
     assert (first.tracker.size, again.tracker.size) == (0, 1)
-    held = len(samplers._remembered)
+    held = len(remembered._remembered)
     del target
     gc.collect()
-    assert len(samplers._remembered) < held
+    assert len(remembered._remembered) < held
 
 
 def test_number_of_proposals_is_r_log_r_whatever_n():

@@ -20,11 +20,10 @@ from zonodpp import (
     _threads,
     prepare,
     sample,
-    samplers,
 )
 from zonodpp.arguments import spawn
 from zonodpp.runs import tasks
-from zonodpp.samplers import zonotope_walk
+from zonodpp.samplers import remembered, zonotope_walk
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 8))
@@ -148,7 +147,7 @@ def test_starts_of_chains_are_made_once_and_do_not_depend_on_earlier_calls(metho
 
 
 def test_states_that_are_large_are_not_remembered(monkeypatch):
-    monkeypatch.setattr(samplers, "SMALL_STATE", 10)
+    monkeypatch.setattr(remembered, "SMALL_STATE", 10)
     sampler = prepare(ProjectionDPP(A), "exchange")._sampler
     sampler.start(np.random.default_rng(3), None)
     assert not sampler.starts

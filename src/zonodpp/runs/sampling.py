@@ -16,8 +16,9 @@ from zonodpp.runs.checkpoint import Checkpoint
 from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
 from zonodpp.runs.slices import Run, need_room, start_chains
 from zonodpp.runs.tasks import LostWorkers, run_chains
-from zonodpp.samplers import Method, Sampler, Sets, remember
+from zonodpp.samplers import Method, Sampler, Sets
 from zonodpp.samplers.methods import method_of, options_of
+from zonodpp.samplers.remembered import remember
 from zonodpp.samplers.tracking import tracked_sets
 from zonodpp.samples import Samples
 from zonodpp.targets.target import Target

@@ -17,16 +17,8 @@ from numpy.typing import ArrayLike
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.basis.columns import UnitColumns
 from zonodpp.basis.inverse import given_basis, random_basis
-from zonodpp.samplers import (
-    PackedState,
-    Sampler,
-    Sets,
-    State,
-    packed,
-    remember,
-    remembered_start,
-    unpacked,
-)
+from zonodpp.samplers import Sampler, Sets, State
+from zonodpp.samplers.remembered import PackedState, packed, remember, remembered_start, unpacked
 from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.targets.target import Target
 

@@ -23,10 +23,11 @@ from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.arguments import as_count, one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.dense import Columns, frozen, row_chunks
-from zonodpp.samplers import Sampler, Sets, State, need_between, remember
+from zonodpp.samplers import Sampler, Sets, State, need_between
 from zonodpp.samplers.designs import DesignDraws
 from zonodpp.samplers.mixture import Mixture, prepare_mixture
 from zonodpp.samplers.picks import draw_by_chain_rule, outside, outside_sparse, reflect
+from zonodpp.samplers.remembered import remember
 from zonodpp.samplers.streamed import prepare_stream
 from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.targets.family import VolumeSampling

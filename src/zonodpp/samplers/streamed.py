@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.samplers import State, remember
+from zonodpp.samplers import State
 from zonodpp.samplers.picks import outside, reflect
+from zonodpp.samplers.remembered import remember
 from zonodpp.samplers.tracking import SetTracker
 from zonodpp.targets.streamed import StreamedDPP
 

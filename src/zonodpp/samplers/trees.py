@@ -34,7 +34,8 @@ from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.arguments import one_of
 from zonodpp.basis.alias import alias_table
 from zonodpp.linalg.dense import frozen
-from zonodpp.samplers import Sampler, Sets, State, need_between, remember
+from zonodpp.samplers import Sampler, Sets, State, need_between
+from zonodpp.samplers.remembered import remember
 from zonodpp.samplers.tracking import SetTracker, with_sets
 from zonodpp.samplers.tree_walks import STEPS, TreeWalk, draw_trees
 from zonodpp.targets.blocks import Blocks, Indices, blocks_of
