@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from tqdm.auto import tqdm
 
 from zonodpp import Exchange, ProjectionDPP, sample
 from zonodpp.runs.progress import Progress, work_done
@@ -102,3 +104,14 @@ def test_a_run_without_standard_error(monkeypatch, stream, progress):
     target = ProjectionDPP(np.random.default_rng(0).normal(size=(3, 8)))
     samples = sample(target, seconds=0.7, rng=0, progress=progress)  # long enough for a bar
     assert samples.subsets.shape[1] > 0
+    # A write that fails must not leave the lock of tqdm taken: bars of other threads would hang.
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(take_all, tqdm.get_lock().locks).result()
+
+
+def take_all(locks):
+    """Tell whether this thread can take the locks."""
+    taken = [lock for lock in locks if lock.acquire(True, 10)]
+    for lock in taken:
+        lock.release()
+    return len(taken) == len(locks)

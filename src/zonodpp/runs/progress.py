@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from zonodpp._stderr import BROKEN, is_watched
+from zonodpp._stderr import Stderr, is_watched
 from zonodpp.runs.slices import Run
 
 INTERVAL = 0.1  # seconds between two reports
@@ -96,7 +96,7 @@ def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progres
 
 @contextmanager
 def _bar() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar in a terminal or in a notebook; one that cannot be shown stops no run."""
+    """Show a bar in a terminal or in a notebook."""
     # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
     # until a bar is wanted.
     bar = importlib.import_module("tqdm.auto").tqdm(
@@ -106,17 +106,15 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         miniters=0,
         leave=False,
         dynamic_ncols=True,
+        file=Stderr(),  # where a write fails, tqdm would keep a lock that other bars wait for
     )
 
     def show(report: Progress) -> None:
-        text, share = report.line(), report.share
-        with suppress(*BROKEN):
-            bar.set_description_str(text, refresh=False)
-            bar.update(share - bar.n)
+        bar.set_description_str(report.line(), refresh=False)
+        bar.update(report.share - bar.n)
 
     try:
         yield show
     finally:
         bar.n = bar.total  # a notebook marks bars that do not reach their end as failed
-        with suppress(*BROKEN):
-            bar.close()
+        bar.close()

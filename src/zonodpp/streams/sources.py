@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._optional import optional
-from zonodpp._stderr import is_watched
+from zonodpp._stderr import Stderr, is_watched
 from zonodpp._threads import one_thread
 from zonodpp._types import Integers, MatrixLike
 from zonodpp.arguments import is_dataframe
@@ -58,8 +58,8 @@ class RowSource:
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
         show = importlib.import_module("tqdm.auto").tqdm  # imported here, as it takes long
-        total, off = len(self.readers) or None, not is_watched()
-        batches = show(self.batches(), title, total, unit=" batches", disable=off)
+        look = {"unit": " batches", "file": Stderr(), "disable": not is_watched()}
+        batches = show(self.batches(), title, len(self.readers) or None, **look)
         return _merged((_on_one_thread(task, *batch) for batch in batches), merge)
 
     def take(self, items: Integers, starts: Integers | None = None) -> Batch:
