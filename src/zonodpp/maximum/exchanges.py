@@ -104,9 +104,7 @@ def _best_move(
     if free_size:  # an addition is an exchange in which no member leaves
         T = np.vstack([T, np.zeros(T.shape[1])])
         diagonal, loss = np.append(diagonal, 1.0), np.append(loss, 0.0)
-    log_scale = items.log_scale.copy()
-    log_scale[members] = -np.inf
-    gains, leaving = np.empty(log_scale.size), np.empty(log_scale.size, dtype=np.int64)
+    gains, leaving = np.empty(len(items.unit)), np.empty(len(items.unit), dtype=np.int64)
     with np.errstate(divide="ignore"):
         for span, unit in row_chunks(items.unit, max(1, ENTRIES // members.size)):
             share = factor.left_over(unit, items.ridge[span])
@@ -117,7 +115,8 @@ def _best_move(
             np.log(gain, out=gain)
             gain -= loss
             leaving[span] = np.argmax(gain, axis=1)
-            gains[span] = gain.max(axis=1) + log_scale[span]
+            gains[span] = gain.max(axis=1) + items.log_scale[span]
+    gains[members] = -np.inf
     item = int(np.argmax(gains))
     if free_size and -loss[least] > max(gains[item], TOLERANCE):
         return np.delete(members, least), gains
