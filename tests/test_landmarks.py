@@ -19,13 +19,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zonodpp.apps import LandmarkSelector, landmark_features, landmark_search
 from zonodpp.apps.landmark_features import kernel_features, principal_axes
+from zonodpp.apps.landmark_rows import DistinctRows, merge, row_keys
 from zonodpp.apps.landmark_search import (
-    DistinctRows,
     _Landmarks,
     _leading_features,
-    merge,
     random_pivots,
-    row_keys,
     search_rows,
 )
 from zonodpp.datasets import mnist_ones

@@ -14,7 +14,9 @@ from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
 from zonodpp.apps import Shortlist, near_duplicates, shortlist, shortlist_search
-from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.apps.shortlist_candidates import Candidates
+from zonodpp.apps.shortlist_limits import Limits
+from zonodpp.apps.shortlist_search import diversify, most_relevant
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +109,7 @@ def test_energies_are_kept_up_to_date(monkeypatch):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(200, 6))
     relevance = np.sort(rng.uniform(size=200))[::-1]
-    pool = Candidates.of(rows, relevance, 6, None)
+    pool = Candidates.of(rows, np.arange(200), relevance, 6, None)
     assert_array_equal(most_relevant(pool, 8, 0, None), np.arange(8))
     exact = diversify(pool, np.arange(8), 0, 2.0, None)
     monkeypatch.setattr(shortlist_search, "_TABLE", 200)  # all energies computed beforehand

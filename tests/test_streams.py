@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
 from zonodpp.apps import LandmarkSelector
-from zonodpp.apps.landmark_features import streamed_target
+from zonodpp.apps.landmark_streams import streamed_target
 from zonodpp.arguments import spawn
 from zonodpp.runs import sampling
 from zonodpp.samplers import streamed

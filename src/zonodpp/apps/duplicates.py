@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Integers, MatrixLike
-from zonodpp.apps.shortlist_search import Candidates
+from zonodpp.apps.shortlist_candidates import Candidates
 from zonodpp.apps.shortlists import Shortlist, as_rows, shortlist
 
 _SHARES = (0.05, 0.1, 0.2, 0.4)  # values of ``diversity`` at which lists are compared
@@ -104,7 +104,7 @@ def near_duplicates(
     """
     rows = as_rows(features)
     n = rows.shape[0]
-    items = Candidates.of(rows.copy(), np.zeros(n), k, threshold)
+    items = Candidates.of(rows, np.arange(n), np.zeros(n), k, threshold)
     blocks = []
     for start in range(0, n, _ROWS):
         first, second = np.nonzero(items.near(slice(start, min(start + _ROWS, n))))

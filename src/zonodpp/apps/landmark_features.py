@@ -1,33 +1,28 @@
 """Features from which landmarks are drawn: made of coordinates, of a kernel, or as given.
 
-Every function for rows in memory treats a row of weight 3 like three equal rows. Rows beyond memory
-are read in three passes: for the moments, for the law, for the draw.
+Every function treats a row of weight 3 like three equal rows.
 """
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.manifold import Isomap
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
-from zonodpp._types import Floats, Matrix, MatrixLike, Rng
-from zonodpp.apps.landmark_search import CHUNK, DistinctRows, chunks, variance_of_entries
+from zonodpp._types import Floats, Matrix, Rng
+from zonodpp.apps.landmark_rows import CHUNK, DistinctRows, chunks
+from zonodpp.features.kernels import kernel_columns
 from zonodpp.features.similarity import KernelFunction
 from zonodpp.linalg.dense import to_dense
 from zonodpp.linalg.spectrum import leading_directions
-from zonodpp.streams.passes import View
-from zonodpp.streams.sources import RowSource, source_of
-from zonodpp.targets.streamed import StreamedDPP, directions_of_moments, take_moments
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _NARROW = 2000  # columns up to which a scatter matrix is formed
@@ -43,7 +38,7 @@ class Features(NamedTuple):
     left_out: Floats
 
 
-class _PrincipalAxes(NamedTuple):
+class PrincipalAxes(NamedTuple):
     """The mean of rows, their leading principal directions (as columns), the spread along them."""
 
     mean: Floats
@@ -57,14 +52,11 @@ class _PrincipalAxes(NamedTuple):
         r points as corners.
         """
         if isinstance(rows, np.ndarray):
-            centred = rows - self.mean
-            scores, squares = centred @ self.vectors, np.einsum("ij,ij->i", centred, centred)
+            scores = (rows - self.mean) @ self.vectors
         else:  # centred rows would not be sparse
             scores = rows @ self.vectors - self.mean @ self.vectors
-            squares = np.ravel(rows.multiply(rows).sum(axis=1)) - 2 * (rows @ self.mean)
-            squares += self.mean @ self.mean
         values = np.column_stack([np.ones(len(scores)), scores / self.spread])
-        return Features(values, left_out(squares, scores))
+        return Features(values, left_out(squared_distances(rows, self.mean), scores))
 
 
 def features_for_draws(
@@ -107,23 +99,24 @@ def _transformed(
 ) -> tuple[Matrix, BaseEstimator | None]:
     """Return coordinates of the rows for m landmarks, and the transformer that was fitted.
 
-    Isomap may have fewer coordinates than are asked for, and does not say how many. Two rows are
-    too few for it.
+    Isomap may have fewer coordinates than are asked for, and does not say how many. Of a single row
+    it has none.
     """
     if transformer != "isomap":
-        fitted = clone(transformer)
-        return _coordinates(fitted, X, weights), fitted
-    components = max(1, m - 1) if X.shape[0] > 2 else 0
+        return _coordinates(clone(transformer), X, weights)
+    components = max(1, m - 1)
     while components:
-        fitted = Isomap(n_neighbors=min(5, X.shape[0] - 1), n_components=components)
-        with contextlib.suppress(ValueError):  # of negative eigenvalues
-            return _coordinates(fitted, X, weights), fitted
+        isomap = Isomap(n_neighbors=min(5, X.shape[0] - 1), n_components=components)
+        with contextlib.suppress(ValueError):  # of negative eigenvalues, or of one row
+            return _coordinates(isomap, X, weights)
         components //= 2
     return X, None
 
 
-def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matrix:
-    """Return the coordinates of the rows that the transformer computes."""
+def _coordinates(
+    transformer: BaseEstimator, X: Matrix, weights: Floats
+) -> tuple[Matrix, BaseEstimator]:
+    """Return the coordinates of the rows that the transformer computes, and the transformer."""
     weighted = has_fit_parameter(transformer, "sample_weight")
     Z = transformer.fit_transform(X, **({"sample_weight": weights} if weighted else {}))
     Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
@@ -132,10 +125,25 @@ def _coordinates(transformer: BaseEstimator, X: Matrix, weights: Floats) -> Matr
             f"the transformer must give one row of coordinates for each of the {X.shape[0]} "
             f"rows, got an array of shape {Z.shape}"
         )
-    return Z
+    return Z, transformer
 
 
-def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
+def squared_distances(X: Matrix, centre: Floats) -> Floats:
+    """Return the squared distance of each row from a point; sparse rows stay sparse."""
+    if isinstance(X, np.ndarray):
+        blocks = (rows - centre for _, rows in chunks(X))
+        return np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
+    return np.asarray(euclidean_distances(X, centre[None], squared=True)).ravel()
+
+
+def variance_of_entries(X: Matrix, weights: Floats) -> float:
+    """Return the variance of all entries of the weighted rows."""
+    mean = np.asarray(weights @ X) / weights.sum()
+    scatter = float(weights @ squared_distances(X, mean))
+    return scatter / float(weights.sum() * mean.size) + float(mean.var())
+
+
+def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
     If X is not too wide, they are eigenvectors of its scatter matrix. Where rounding would lose
@@ -160,7 +168,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> _PrincipalAxes:
     # Rounding errors from subtracting the mean do not count as a direction.
     largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
     kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
-    return _PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
+    return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 
 def kernel_features(
@@ -188,11 +196,9 @@ def kernel_features(
             "landmarks, or a narrower kernel (a larger gamma)"
         )
     back = root[:, None] * vectors / np.sqrt(values)
-    features, diagonal = np.empty((n, m)), np.empty(n)
-    for some in gen_batches(n, max(64, CHUNK // size)):
-        features[some] = kernel(X[some], few) @ back
-        diagonal[some] = np.diagonal(kernel(X[some], X[some]))
-    return Features(features, left_out(diagonal, features))
+    blocks = gen_batches(n, max(64, CHUNK // size))
+    features = np.concatenate([kernel(X[some], few) @ back for some in blocks])
+    return Features(features, left_out(kernel_columns(X, kernel, None).diagonal, features))
 
 
 def left_out(squares: Floats, scores: Floats) -> Floats:
@@ -204,68 +210,3 @@ def left_out(squares: Floats, scores: Floats) -> Floats:
 def outlyingness(left: Floats, mean: float) -> Floats:
     """Return the lengths that features leave out, relative to the mean and kept above zero."""
     return np.asarray(left / mean + _GUARD) if mean > 0 else np.ones(len(left))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _SimplexView(View):
-    """Rows as a constant and their principal coordinates, scaled to equal spread.
-
-    The weight of a row is divided by the squared length that its coordinates leave out, as in
-    `outlyingness`. If ``left_out`` is zero, weights stay as they are.
-    """
-
-    axes: _PrincipalAxes
-    left_out: float  # the mean of that length over all rows, or zero
-
-    def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-        """Return coordinates and weights."""
-        features, left = self.axes.simplex(rows)
-        factors = 1.0 / outlyingness(left, self.left_out)
-        return features, factors if weights is None else weights * factors
-
-    def times(self, W: Floats) -> NoReturn:
-        """Raise an error: this view cannot be computed with more digits than float64 has."""
-        raise ValueError(
-            "under their weights, the rows lie so nearly in a smaller space that their law cannot "
-            "be computed in passes; pass fewer landmarks, or downweight_outliers=False"
-        )
-
-
-def rows_beyond_memory(
-    X: MatrixLike, weights: ArrayLike | None, transformer: object
-) -> RowSource | None:
-    """Return X as a source of batches of rows; None if X is, or can be, loaded into memory."""
-    found = source_of(X, weights, None, None)
-    if found is None or (transformer != "pca" and isinstance(X, np.memmap)):
-        return None
-    if transformer != "pca":
-        raise ValueError(
-            "landmarks of rows beyond memory are drawn with transformer='pca'; for all else load "
-            "the rows, or some of them, into memory"
-        )
-    return found[0]
-
-
-def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[StreamedDPP, float]:
-    """Return the law of m landmarks, and the variance of all entries.
-
-    With ``downweight``, rows far from the principal directions weigh less.
-    """
-    moments = take_moments(source, View(), centred=True)
-    if moments.weight == 0:
-        raise ValueError("the weights of all rows are zero: none could ever be picked")
-    if not np.isfinite(moments.scatter).all():
-        raise ValueError("the squares of entries of X overflow; scale the columns first")
-    axes = _PrincipalAxes(
-        moments.mean, *directions_of_moments(source, moments, m - 1, weighted=True)
-    )
-    found = len(axes.spread)
-    if found < m - 1:
-        raise ValueError(
-            f"n_landmarks={m} needs {m - 1} principal directions, and the rows have {found}; "
-            f"pass n_landmarks={found + 1} or less, or load the rows into memory"
-        )
-    scatter = float(np.trace(moments.scatter))
-    mean = float(left_out(np.array([scatter]), axes.spread[None])[0]) / moments.weight
-    variance = scatter / (moments.weight * moments.mean.size) + float(moments.mean.var())
-    return StreamedDPP(source, _SimplexView(axes=axes, left_out=downweight * mean)), variance

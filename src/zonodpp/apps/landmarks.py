@@ -19,14 +19,16 @@ from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
 from zonodpp.apps.landmark_features import (
     features_for_draws,
     outlyingness,
-    rows_beyond_memory,
-    streamed_target,
+    variance_of_entries,
 )
-from zonodpp.apps.landmark_search import PICKERS, merge, variance_of_entries
+from zonodpp.apps.landmark_rows import DistinctRows, merge
+from zonodpp.apps.landmark_search import PICKERS
+from zonodpp.apps.landmark_streams import rows_beyond_memory, streamed_target
 from zonodpp.arguments import as_count, as_positive, check_finite, one_of
 from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample
 from zonodpp.samplers.methods import METHODS
+from zonodpp.streams.sources import RowSource
 from zonodpp.targets import ProjectionDPP
 
 _LARGEST = 1e150  # sums of the squares of larger entries exceed the range of float64
@@ -167,15 +169,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         source = rows_beyond_memory(X, sample_weight, self.transformer)
         if source is not None:
-            streamed, variance = streamed_target(source, m, self.downweight_outliers)
-            indices = self._draw(streamed, n_draws, method, rng)
-            landmarks = streamed.rows_of(indices)
-            self.n_features_in_ = landmarks.shape[1]
-            self.gamma_ = self._find_gamma(self.n_features_in_, variance)
-            self._keep(landmarks, indices)
-            return self
-        settings = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
-        X = validate_data(self, X, **settings)
+            return self._fit_in_passes(source, m, n_draws, method, rng)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
         check_finite(X, "X")  # scikit-learn's message names other estimators
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         largest = max(float(X.max()), -float(X.min()))
@@ -197,11 +192,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             m = len(rows)
         self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
         if method in PICKERS:
-            picks = [PICKERS[method](given, m, self._kernel, rng) for _ in range(n_draws)]
-            indices, _ = min(picks, key=lambda pick: pick[1])
-            if len(indices) < m:  # they explain all of the kernel
-                others = rng.permutation(np.setdiff1d(rows, indices))
-                indices = np.append(indices, others[: m - len(indices)])
+            indices = self._search(given, m, n_draws, method, rng)
         else:
             features, transformer = features_for_draws(
                 given, weights, m, self.transformer, self._kernel, rng
@@ -225,6 +216,10 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"method={method!r} takes no transformer: leave it out, or pass method='auto' for "
                 "a DPP draw"
             )
+        self._check_transformer()
+        return method
+
+    def _check_transformer(self) -> None:
         if isinstance(self.transformer, str):
             one_of(self.transformer, "transformer", _TRANSFORMERS)
         elif not hasattr(self.transformer, "fit_transform"):
@@ -232,7 +227,27 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"transformer must be one of {', '.join(map(repr, _TRANSFORMERS))} or have "
                 f"fit_transform, got {self.transformer!r}"
             )
-        return method
+
+    def _fit_in_passes(
+        self, source: RowSource, m: int, n_draws: int, method: str, rng: Rng
+    ) -> Self:
+        """Draw landmarks from rows that are never held in memory."""
+        streamed, variance = streamed_target(source, m, self.downweight_outliers)
+        indices = self._draw(streamed, n_draws, method, rng)
+        landmarks = streamed.rows_of(indices)
+        self.n_features_in_ = landmarks.shape[1]
+        self.gamma_ = self._find_gamma(self.n_features_in_, variance)
+        self._keep(landmarks, indices)
+        return self
+
+    def _search(self, given: DistinctRows, m: int, n_draws: int, method: str, rng: Rng) -> Integers:
+        """Return the best landmarks of several searches, or of several draws of pivots."""
+        picks = [PICKERS[method](given, m, self._kernel, rng) for _ in range(n_draws)]
+        indices, _ = min(picks, key=lambda pick: pick[1])
+        if len(indices) < m:  # they explain all of the kernel
+            others = rng.permutation(np.setdiff1d(given.rows, indices))
+            indices = np.append(indices, others[: m - len(indices)])
+        return indices
 
     def _draw(self, target: ProjectionDPP, n_draws: int, method: str, rng: Rng) -> Integers:
         """Return the most likely of some draws, and store its log probability."""

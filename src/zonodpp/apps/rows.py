@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
-from zonodpp.apps.landmark_search import merge, row_keys
+from zonodpp.apps.landmark_rows import merge, row_keys
 from zonodpp.arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
 from zonodpp.features import rp_cholesky, standardize
 from zonodpp.maximum import find_map

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._types import Integers, SeedLike
-from zonodpp.apps.shortlist_search import Candidates, most_relevant
+from zonodpp.apps.shortlist_candidates import Candidates
+from zonodpp.apps.shortlist_search import most_relevant
 from zonodpp.arguments import as_count
 from zonodpp.linalg.dense import to_dense
 from zonodpp.runs.sampling import sample

@@ -6,17 +6,19 @@ import importlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
-from zonodpp.apps.shortlist_search import Candidates, Limits, diversify, most_relevant
+from zonodpp.apps.shortlist_candidates import Candidates
+from zonodpp.apps.shortlist_limits import Limits
+from zonodpp.apps.shortlist_search import diversify, most_relevant
 from zonodpp.arguments import (
     as_column,
     as_count,
     as_matrix,
-    check_finite,
     labels_of,
     one_of,
     spawn,
@@ -28,8 +30,6 @@ from zonodpp.arguments import (
 # benchmarks/bench_shortlists.py.
 _TIMES_K = 3
 _REACH = 2.0
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # types that need no conversion
-_OF_EACH = ("relevance", "features", "rng")  # arguments that differ from list to list of a batch
 
 
 @dataclass(frozen=True)
@@ -193,15 +193,13 @@ def shortlist(
     (3, True)
     """
     if getattr(features, "ndim", 2) == 3:
-        shared = {name: value for name, value in locals().items() if name not in _OF_EACH}
-        batch = zip(np.asarray(relevance), np.asarray(features), strict=True)
-        generators = spawn(rng, len(np.asarray(features)), purpose="shortlists")
-        found = [shortlist(*one, rng=g, **shared) for one, g in zip(batch, generators, strict=True)]
-        return [one for one in found if isinstance(one, Shortlist)]
+        return _batch(**locals())
 
     rows = as_rows(features)
     n = rows.shape[0]
-    labels = _labels_of(features, labels, n)
+    labels = labels_of(features, "index") if labels is None else labels
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
     scores = as_column(relevance, n, "relevance")
     share = _as_diversity(diversity)
     one_of(answer, "answer", ("best", "draw"))
@@ -217,11 +215,7 @@ def shortlist(
     if answer == "best" and limits is None:
         size = _pool(ordered, mean, k, fixed, share)
     for count in sorted({size, len(order)}):  # all items, where near-duplicates leave too few
-        try:
-            items = Candidates.of(rows[order[:count]], ordered[:count], k, duplicates)
-        except ValueError:
-            check_finite(rows, "features")  # names the place in the rows as they were given
-            raise
+        items = Candidates.of(rows, order[:count], ordered[:count], k, duplicates)
         chosen = most_relevant(items, k, fixed, limits)
         if len(chosen) == k:
             break
@@ -235,9 +229,7 @@ def shortlist(
         level = top - share * lift
         chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
 
-    chosen.sort()
-    if fixed:  # without fixed items, the order of numbers is that of relevance
-        chosen = chosen[np.argsort(-items.relevance[chosen], kind="stable")]
+    chosen = chosen[np.lexsort((chosen, -items.relevance[chosen]))]
     lost = top - float(items.relevance[chosen].sum())
     return Shortlist(
         order[chosen],
@@ -249,14 +241,15 @@ def shortlist(
     )
 
 
-def _labels_of(
-    features: MatrixLike, labels: Sequence[Hashable] | None, n: int
-) -> Sequence[Hashable] | None:
-    """Return the labels that were given, or those of a data frame."""
-    names = labels_of(features, "index") if labels is None else labels
-    if names is not None and len(names) != n:
-        raise ValueError(f"labels must name each of the {n} items, got {len(names)}")
-    return names
+def _batch(
+    relevance: ArrayLike, features: MatrixLike, rng: SeedLike, **shared: Any
+) -> list[Shortlist]:
+    """Return the shortlists of a batch, whose lists share all other arguments."""
+    matrices = np.asarray(features)
+    generators = spawn(rng, len(matrices), purpose="shortlists")
+    batch = zip(np.asarray(relevance), matrices, generators, strict=True)
+    found = [shortlist(scores, rows, rng=own, **shared) for scores, rows, own in batch]
+    return [one for one in found if isinstance(one, Shortlist)]
 
 
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:
@@ -271,7 +264,7 @@ def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int
 def as_rows(features: MatrixLike) -> Matrix:
     """Return features as a matrix; single precision stays as it is."""
     array = features if type(features) is np.ndarray else None
-    if array is not None and array.ndim == 2 and array.size and array.dtype in _FLOATS:
+    if array is not None and array.ndim == 2 and array.size and array.dtype == np.float32:
         return array
     rows = as_matrix(features, "features")
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()

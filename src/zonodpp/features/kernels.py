@@ -248,8 +248,7 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     if how == "shift":
         error = rounding_share(len(kernel), np.finfo(float).eps) * np.abs(values).max()
         return np.asarray(kernel + (error / 2 - values[0]) * np.eye(len(kernel)))
-    positive = values > 0
-    root = vectors[:, positive] * np.sqrt(values[positive])
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(root @ root.T)
 
 

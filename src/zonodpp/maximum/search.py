@@ -13,7 +13,8 @@ import numpy as np
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count, as_positive
 from zonodpp.linalg.greedy import items_of, pick_greedily
-from zonodpp.maximum.exchanges import Climb, best_design, climb
+from zonodpp.maximum.designs import best_design
+from zonodpp.maximum.exchanges import Climb, climb
 from zonodpp.targets.target import Target
 
 
@@ -156,5 +157,4 @@ def maximise(
 
 
 def _maximum(found: Climb, log_factor: float = 0.0) -> Maximum:
-    optimal = {True: "swaps", False: "rounding", None: "greedy"}[found.settled]
-    return Maximum(np.sort(found.members), found.log_det + log_factor, found.steps, optimal)
+    return Maximum(np.sort(found.members), found.log_det + log_factor, found.steps, found.optimal)

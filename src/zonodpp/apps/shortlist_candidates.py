@@ -1,0 +1,74 @@
+"""Items that may be on a shortlist, and how alike they are. Needs NumPy alone if rows are dense."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from zonodpp._types import Booleans, Floats, Integers, Matrix
+from zonodpp.arguments import check_finite
+
+
+class Candidates(NamedTuple):
+    """Items that may be picked: those that must be picked, then the most relevant first.
+
+    Similarity is ``exp(-distance / spread)`` or, without a spread, the cosine of rows of length
+    one. Items closer than ``least_distance`` are never picked together.
+    """
+
+    relevance: Floats
+    rows: Matrix
+    spread: float | None
+    least_distance: float
+
+    @classmethod
+    def of(
+        cls, rows: Matrix, some: Integers, relevance: Floats, k: int, duplicates: float | None
+    ) -> Self:
+        """Choose the similarity of some of the rows, whose relevance is given.
+
+        This is the cosine, or for fewer than k columns that of distances.
+        """
+        if duplicates is not None and not 0.0 < duplicates <= 1.0:
+            raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
+        near = -1.0 if duplicates is None else 1.0 - duplicates
+        if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
+            return cls(relevance, _unit_length(rows, some), None, near)
+        check_finite(rows, "features")
+        spread = float(np.sqrt(rows[some].var(axis=0).sum())) or 1.0
+        return cls(relevance, rows[some], spread, near)
+
+    def take(self, some: Integers) -> Self:
+        """Return some of the items."""
+        return self._replace(relevance=self.relevance[some], rows=self.rows[some])
+
+    def similarity(self, rows: Matrix, others: Matrix | None = None) -> Floats:
+        """Return how alike the given rows and others (columns) are, by default all items."""
+        others = self.rows if others is None else others
+        if self.spread is not None:
+            distances = np.linalg.norm(rows[:, None] - others, axis=2)
+            return np.asarray(np.exp(distances / -self.spread))
+        cosines = rows @ others.T
+        return cosines if isinstance(cosines, np.ndarray) else np.asarray(cosines.toarray())
+
+    def near(self, some: slice, stop: int | None = None) -> Booleans:
+        """Tell which items (columns; all, or the first ``stop``) nearly duplicate some (rows)."""
+        found = 1.0 - self.similarity(self.rows[some], self.rows[:stop]) <= self.least_distance
+        found.flat[some.start :: found.shape[1] + 1] = False
+        return np.asarray(found)
+
+
+def _unit_length(rows: Matrix, some: Integers) -> Matrix:
+    """Return some of the rows, brought to length one; dense ones of usual size without SciPy."""
+    found = rows[some]
+    if isinstance(found, np.ndarray):
+        squares = np.einsum("ij,ij->i", found, found)
+        if squares.min() > 0.0 and squares.max() < np.inf:
+            found /= np.sqrt(squares)[:, None]
+            return found
+    check_finite(rows, "features")
+    dense = importlib.import_module("zonodpp.linalg.dense")
+    unit: Matrix = dense.unit_rows(found)
+    return unit
