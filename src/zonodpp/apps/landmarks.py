@@ -16,11 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
-from zonodpp.apps.landmark_features import (
-    features_for_draws,
-    outlyingness,
-    variance_of_entries,
-)
+from zonodpp.apps.landmark_features import features_for_draws, outlyingness, variance_of_entries
 from zonodpp.apps.landmark_rows import DistinctRows, merge
 from zonodpp.apps.landmark_search import PICKERS
 from zonodpp.apps.landmark_streams import rows_beyond_memory, streamed_target

@@ -15,14 +15,7 @@ from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, Seed
 from zonodpp.apps.shortlist_candidates import Candidates
 from zonodpp.apps.shortlist_limits import Limits
 from zonodpp.apps.shortlist_search import diversify, most_relevant
-from zonodpp.arguments import (
-    as_column,
-    as_count,
-    as_matrix,
-    labels_of,
-    one_of,
-    spawn,
-)
+from zonodpp.arguments import as_column, as_count, as_matrix, labels_of, one_of, spawn
 
 # The search looks at the _TIMES_K * k most relevant items at least. Where the level asked for is a
 # distance d below the top, it also looks at all items down to _REACH * d below the level, because

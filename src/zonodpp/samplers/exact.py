@@ -87,10 +87,6 @@ class Exact:
         if self.pool is not None:
             as_count(self.pool, "pool", 1)
 
-    def suits(self, target: Target) -> bool:
-        """Return True: exact draws are the best where they exist."""
-        return True
-
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
         """Whiten the columns, or tabulate the eigenvectors; remembered for the target."""
         if not target.has_inclusion:

@@ -94,10 +94,6 @@ class Exchange:
     def __post_init__(self) -> None:
         one_of(self.rule, "rule", RULES)
 
-    def suits(self, target: Target) -> bool:
-        """Return True: a chain on bases exists for every target that names this method."""
-        return True
-
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
         """Split the columns into directions and lengths, and build what items are drawn from."""
         return chain_on_bases(target, self.name, self, track, self._on_bases)

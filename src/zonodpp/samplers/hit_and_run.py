@@ -133,10 +133,6 @@ class HitAndRun:
         """Return an option, or its default."""
         return getattr(self, option) or (_PLAIN if self.preset is None else PAPER)[option]
 
-    def suits(self, target: Target) -> bool:
-        """Return True: a chain on bases exists for every target that names this method."""
-        return True
-
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
         """Choose coordinates and the window."""
         reflect = self.reflect

@@ -140,12 +140,7 @@ def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> N
 
 @forceinline
 def set_bounds(
-    columns: UnitColumns,
-    multipliers: Floats,
-    c: Floats,
-    basis: Integers,
-    gap: Floats,
-    side: Floats,
+    columns: UnitColumns, multipliers: Floats, c: Floats, basis: Integers, gap: Floats, side: Floats
 ) -> None:
     """Set the bounds of a tile from its reduced costs c - c_B T E."""
     tableau_row(columns, multipliers, gap)

@@ -83,9 +83,9 @@ def _without_options(name: str) -> Any:
 
 
 def best_method(target: Target) -> Method:
-    """Return the first method of the target's own list that suits it."""
-    methods = map(_without_options, target.methods)
-    best: Method = next(method for method in methods if method.suits(target))
+    """Return the first method of the target's own list that suits it; the last one always does."""
+    *others, last = map(_without_options, target.methods)
+    best: Method = next((method for method in others if method.suits(target)), last)
     return best
 
 

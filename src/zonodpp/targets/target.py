@@ -64,7 +64,7 @@ class Target(LabelledItems):
     # eigenvectors span, of a "design", or by "passes" over rows.
     exact_draws: str = "projection"
     _size: str = "r"  # the name of the size of draws, if all draws have one size
-    methods: tuple[str, ...] = ("exact",)  # for "auto", which takes the first that suits the target
+    methods: tuple[str, ...] = ("exact",)  # for "auto", see `best_method`
 
     @cached_property
     def sizes(self) -> range:
