@@ -95,16 +95,19 @@ class Exact:
                 f"{target.power:g}; use method='exchange' or 'zonotope'"
             )
         kind: Any = target  # of the class that goes with ``exact_draws``
-        if target.exact_draws == "passes":
-            return with_sets(prepare_stream(kind, self.pool), track)
-        if target.exact_draws == "design":
-            first = self.prepare(kind.base)
-            return with_sets(DesignDraws(first, kind.k, SetTracker.of(None, kind.n)), track)
+        if target.exact_draws in ("passes", "design"):
+            return with_sets(self._on_rows(kind), track)
         make = prepare_mixture if target.exact_draws == "mixture" else prepare_projection
         sampler: ExactDraws | Mixture = remember(target, self.name, lambda: make(kind))
         if sampler.algorithm != self.algorithm:
             sampler = replace(sampler, algorithm=self.algorithm)
         return with_sets(sampler, track)
+
+    def _on_rows(self, target: Any) -> Sampler:
+        """Prepare draws of rows that are read in passes, or of a design."""
+        if target.exact_draws == "passes":
+            return prepare_stream(target, self.pool)
+        return DesignDraws(self.prepare(target.base), target.k, SetTracker.of(None, target.n))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._jit import forceinline, no_refcount
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.linalg.dense import columns_of, frozen
 from zonodpp.samplers import State
@@ -111,21 +111,6 @@ def first_above(cumulative: Floats, row: int, level: float) -> int:
     return low
 
 
-@inline_source
-def _propose_item(
-    rng: Rng, vectors: Floats, cumulative: Floats, chosen: Integers, column: Floats
-) -> tuple[int, float]:
-    """Draw an item from the leverage scores; return it with its score, and set its column."""
-    size = column.shape[0]
-    j = chosen[min(int(rng.random() * size), size - 1)]
-    item: int = first_above(cumulative, j, rng.random())
-    length = 0.0
-    for i in range(size):
-        column[i] = vectors[item, chosen[i]]
-        length += column[i] * column[i]
-    return item, length
-
-
 @no_refcount
 def _draw_mixture(
     rng: Rng,
@@ -138,7 +123,10 @@ def _draw_mixture(
     N: Floats,
     scratch: Floats,
 ) -> None:
-    """Fill subsets with draws, by proposals from the leverage scores until one is accepted."""
+    """Fill subsets with draws, by proposals until one is accepted.
+
+    A proposal is an item drawn in proportion to its leverage score, the length of its column.
+    """
     for k in range(subsets.shape[0]):
         size = choose(rng, taking, subsets.shape[1], chosen)
         column, c, row = scratch[0, :size], scratch[1], scratch[2]
@@ -147,7 +135,12 @@ def _draw_mixture(
                 N[j, i] = 1.0 if i == j else 0.0
         for m in range(size, 0, -1):
             while True:
-                item, length = _propose_item(rng, vectors, cumulative, chosen, column)
+                j = chosen[min(int(rng.random() * size), size - 1)]
+                item = first_above(cumulative, j, rng.random())
+                length = 0.0
+                for i in range(size):
+                    column[i] = vectors[item, chosen[i]]
+                    length += column[i] * column[i]
                 left = outside(N, m, size, column, c)
                 counts[1] += 1
                 if rng.random() * length < left:
