@@ -20,10 +20,6 @@ LIMIT = 2**28
 # Bytes in memory for each byte of a larger file. Data seldom shrink to a hundredth, whereas an
 # archive made to exhaust the memory has a thousand zeros for each of its bytes.
 RATIO = 100
-_HEADER_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 @contextlib.contextmanager
@@ -75,10 +71,12 @@ def check_array(stream: IO[bytes], size: int) -> int:
         If the header is damaged or announces more data than the file has.
     """
     try:
-        shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(stream)](stream)
+        major, _ = np.lib.format.read_magic(stream)
+        read = getattr(np.lib.format, f"read_array_header_{major}_0")
+        shape, _, dtype = read(stream)
     except Exception as error:  # NumPy evaluates the header as Python, which fails in many ways
         raise ValueError(f"the header of an array cannot be read: {error}") from error
-    count = math.prod(shape)
+    count: int = math.prod(shape)
     if min(shape, default=0) < 0 or count * dtype.itemsize > size - stream.tell():
         raise ValueError(f"an array of shape {shape} is announced, but the data end before")
     return 8 * count

@@ -32,10 +32,9 @@ def read_kernel(
     """
     eps = precision(kernel)
     matrix = to_dense(as_matrix(kernel, name))
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(
-            f"{name} is a kernel, n x n, got {matrix.shape[0]} x {matrix.shape[1]}; {otherwise}"
-        )
+    n, columns = matrix.shape
+    if n != columns:
+        raise ValueError(f"{name} is a kernel, n x n, got {n} x {columns}; {otherwise}")
     check_finite(matrix, name)
     size = float(largest_entries(matrix, axis=1).max())
     asymmetry = float(largest_entries(matrix - matrix.T, axis=1).max())

@@ -125,9 +125,7 @@ class HitAndRun:
             if tiling == "fixed":
                 raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
             if self.window == np.inf:
-                raise ValueError(
-                    "a walk that is reflected never ends: give reflect=True a finite window"
-                )
+                raise ValueError("a reflected walk never ends: give reflect=True a finite window")
 
     def _chosen(self, option: str) -> str:
         """Return an option, or its default."""

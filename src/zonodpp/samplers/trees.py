@@ -215,9 +215,8 @@ def steps_of_exact(r: int) -> float:
 
 def _cost_in_words(steps: float) -> str:
     """Say how many steps a tree takes, and how long."""
-    return (
-        f"is expected to take {steps:.0e} steps of a random walk, about {steps / PACE:,.0f} seconds"
-    )
+    seconds = steps / PACE
+    return f"is expected to take {steps:.0e} steps of a random walk, about {seconds:,.0f} seconds"
 
 
 def _walk_of(target: Target) -> TreeDraws:

@@ -174,7 +174,5 @@ def include_and_exclude(
     never = known.items(exclude, "exclude").ravel()
     both = np.intersect1d(first, never)
     if both.size:
-        raise ValueError(
-            f"item {both[0]} (counted from 0) is to be in the draw and not in it; choose one"
-        )
+        raise ValueError(f"item {both[0]} (from 0) is to be in the draw and not in it; choose one")
     return first, never

@@ -188,10 +188,9 @@ class Target(LabelledItems):
     def _draws(self, B: ItemsLike) -> Integers:
         """Return the numbers of the items of draws."""
         sets = self.items(B, "B")
-        if sets.shape[-1] != self.r:
-            raise ValueError(
-                f"a draw of this target has {self._size} = {self.r} items, got {sets.shape[-1]}"
-            )
+        size = sets.shape[-1]
+        if size != self.r:
+            raise ValueError(f"a draw of this target has {self._size} = {self.r} items, got {size}")
         return sets
 
     def _log_probs(self, sets: Integers) -> Floats:
@@ -241,9 +240,7 @@ class Target(LabelledItems):
             raise ValueError("a ridge is for DPP and KDPP; leave it out")
         [size] = self.sizes  # a target whose draws differ in size has its own version of this
         if k not in (None, size):
-            raise ValueError(
-                f"every draw of this target has {self._size} = {size} items, got k = {k}"
-            )
+            raise ValueError(f"draws of this target have {self._size} = {size} items, got k = {k}")
         return size
 
     def objective(self, k: int | None, ridge: float) -> Objective:
@@ -289,9 +286,7 @@ class Target(LabelledItems):
         >>> nx.is_tree(target.to_networkx(sample(target, 1, rng=0)[0]))
         True
         """
-        raise ValueError(
-            "only draws from a target made with ProjectionDPP.from_graph(G) are networkx trees"
-        )
+        raise ValueError("only draws from targets of ProjectionDPP.from_graph are networkx trees")
 
     def condition(self, include: ItemsLike = (), exclude: ItemsLike = ()) -> Self:
         """Return the law of a draw given that it holds some items and does not hold others.
