@@ -130,16 +130,16 @@ def test_a_reader_that_has_seen_enough(folder):
 INTERRUPTED = """
 import os, signal, sys
 from zonodpp.cli import main
-from zonodpp.runs.checkpoint import Checkpoint
+from zonodpp.runs.slices import Run
 
-rest = Checkpoint.rest
+store = Run.store
 
-def rest_and_stop(self, index, chain):
-    rest(self, index, chain)
+def store_and_stop(self, index, chain, *made):
+    store(self, index, chain, *made)
     if chain.drawn:
         os.kill(os.getpid(), signal.SIGINT)
 
-Checkpoint.rest = rest_and_stop
+Run.store = store_and_stop
 # A process that was started in the background ignores SIGINT, and so do its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonodpp import apps
 from zonodpp._optional import optional
@@ -21,6 +22,9 @@ from zonodpp.cli.large import is_large
 from zonodpp.cli.names import ColumnRoles, aligned, find_columns, without_row_numbers
 from zonodpp.cli.table import collect, is_gap, read_rows
 from zonodpp.linalg.dense import to_dense
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 def pick_rows(options: RowsOptions) -> Result:
@@ -71,7 +75,7 @@ def about_columns(source: Source, options: Input) -> dict[str, object]:
     }
 
 
-def _weights_in(roles: ColumnRoles, column: Any) -> Floats:
+def _weights_in(roles: ColumnRoles, column: Series) -> Floats:
     """Return the numbers in the column of weights of a frame, where an empty cell is no number."""
     alone = ColumnRoles(roles.source, [roles.names[roles.weights or 0]], None, 0, [], Input())
     weights, _ = collect(alone, ((0, [cell]) for cell in _objects(column)))
@@ -80,7 +84,7 @@ def _weights_in(roles: ColumnRoles, column: Any) -> Floats:
 
 def read_frame(
     options: Input, weights: str | None = None, source: Source | None = None
-) -> tuple[Any, Any, ColumnRoles]:
+) -> tuple[DataFrame, DataFrame, ColumnRoles]:
     """Return a table twice, with types and as it stands in the file, and what its columns are."""
     source = source or open_source(options.file, options.format)
     pandas = optional("pandas", "parquet", "a table with columns of several types")
@@ -117,7 +121,7 @@ def _frame_type(kind: Any) -> Any:
     return None if views or isinstance(kind, pyarrow.ExtensionType) else pandas.ArrowDtype(kind)
 
 
-def _typed(cells: Any) -> Any:
+def _typed(cells: DataFrame) -> DataFrame:
     """Return a frame of text with the types that pandas finds in its columns."""
     pandas = optional("pandas", "parquet", "a table with columns of several types")
     gaps = cells.map(is_gap)
@@ -137,9 +141,9 @@ def _typed(cells: Any) -> Any:
     return table
 
 
-def _objects(column: Any) -> Any:
+def _objects(column: Series) -> NDArray[np.object_]:
     """Return the cells of a column of a frame as an array of objects, None where one is empty."""
-    return column.to_numpy(dtype=object, na_value=None)
+    return np.asarray(column.to_numpy(dtype=object, na_value=None))
 
 
 def _dense(source: Source, values: Matrix) -> Floats:

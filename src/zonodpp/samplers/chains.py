@@ -87,14 +87,14 @@ def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[]
 
 
 def chain_on_bases(
-    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], Any]
+    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], ChainOnBases]
 ) -> Sampler:
     """Return the chain of the method ``name`` on the bases that belong to a target.
 
     It is remembered for the target and ``key``, unless that is None.
     """
 
-    def make() -> Any:
+    def make() -> ChainOnBases:
         chain = build(target.on_bases(name))
         return replace(chain, items=target.n) if target.sizes_vary else chain
 
