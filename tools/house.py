@@ -132,6 +132,13 @@ def room_of(name: str) -> str:
     return name.split(".")[1] if "." in name else "zonodpp"
 
 
+def waiting_imports(tree: ast.Module, known: set[str]) -> set[str]:
+    """Return the modules of the package that this one loads when a function needs them."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    loads = [call.args[0] for call in calls if getattr(call.func, "id", "") == "on_use"]
+    return {load.value for load in loads if isinstance(load, ast.Constant)} & known
+
+
 def imports(name: str, tree: ast.Module, known: set[str]) -> set[str]:
     """Return the modules of the package that this one imports; those for type checkers are not."""
     found = set()
@@ -276,11 +283,13 @@ def main() -> None:
     print(f"lines that name Any     {typed_any:>7}")
     known = set(trees)
     graph = {name: imports(name, tree, known) for name, tree in trees.items()}
-    rooms = rooms_of(graph)
+    waiting = {name: graph[name] | waiting_imports(tree, known) for name, tree in trees.items()}
+    rooms = rooms_of(waiting)
     print("imports between rooms")
     for room, others in sorted(rooms.items()):
         print(f"  {room:<22}{', '.join(sorted(others)) or '-'}")
     print(f"cycles of modules: {cycles(graph) or 'none'}")
+    print(f"cycles with imports that wait: {cycles(waiting) or 'none'}")
     print(f"imports against the layers: {against_layers(rooms) or 'none'}")
     print("duplicate names")
     for name, where in list(duplicate_names(trees).items())[: 4 * top]:

@@ -10,6 +10,20 @@ from collections.abc import Callable
 from types import ModuleType
 
 
+def on_use(module: str) -> ModuleType:
+    """Import a module where it is used: few calls need it, and it takes long to load.
+
+    A module of the package may be one that imports the caller's, such as that of a subclass.
+
+    Examples
+    --------
+    >>> from zonodpp._optional import on_use
+    >>> on_use("math").gcd(4, 6)
+    2
+    """
+    return importlib.import_module(module)
+
+
 def optional(module: str, extra: str, purpose: str) -> ModuleType:
     """Import a module, or raise an ImportError that names the extra to install.
 
@@ -22,7 +36,7 @@ def optional(module: str, extra: str, purpose: str) -> ModuleType:
     ImportError: this kernel needs no_such_package: pip install 'zonodpp[ml]'
     """
     try:
-        return importlib.import_module(module)
+        return on_use(module)
     except ImportError:
         package = module.partition(".")[0]
         raise ImportError(f"{purpose} needs {package}: pip install 'zonodpp[{extra}]'") from None
@@ -45,8 +59,8 @@ def lazy(
         home = homes[name]
         try:
             if home == package:  # the name is a module of the package
-                return importlib.import_module(f"{package}.{name}")
-            found = getattr(importlib.import_module(home), name)
+                return on_use(f"{package}.{name}")
+            found = getattr(on_use(home), name)
         except ImportError as error:
             if not (error.name or "").startswith("sklearn"):
                 raise

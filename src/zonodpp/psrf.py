@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers
 from zonodpp.arguments import as_count, check_finite
 
@@ -222,7 +223,7 @@ def _deviations(values: Floats) -> Floats:
 
 def _f_quantile(p: float, dfn: float, dfd: float) -> float:
     """Quantile of the F distribution; beyond dfd = 4e5 the chi-square limit, as R's qf."""
-    from scipy import special  # takes a fifth of the time to import this package
+    special = on_use("scipy.special")  # takes a fifth of the time to import this package
 
     if dfd > 4e5:
         return float(2 * special.gammaincinv(dfn / 2, p) / dfn)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from zonodpp._optional import on_use
 from zonodpp._types import Booleans, Floats, Integers, Matrix
 from zonodpp.arguments import check_finite
 
@@ -69,6 +69,6 @@ def _unit_length(rows: Matrix, some: Integers) -> Matrix:
             found /= np.sqrt(squares)[:, None]
             return found
     check_finite(rows, "features")
-    dense = importlib.import_module("zonodpp.linalg.dense")
+    dense = on_use("zonodpp.linalg.dense")
     unit: Matrix = dense.unit_rows(found)
     return unit

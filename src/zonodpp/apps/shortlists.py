@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps.shortlist_candidates import Candidates
 from zonodpp.apps.shortlist_limits import Limits
@@ -218,7 +218,7 @@ def shortlist(
     if answer == "best":
         chosen = diversify(items, chosen, fixed, share * lift, limits)
     else:
-        draws = importlib.import_module("zonodpp.apps.shortlist_draws")  # compiles; `best` does not
+        draws = on_use("zonodpp.apps.shortlist_draws")  # compiles; `best` does not
         level = top - share * lift
         chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
 
@@ -281,7 +281,7 @@ def _in_order(
     order = np.argsort(-scores, kind="stable")
     if isinstance(include, tuple) and isinstance(exclude, tuple) and not include + exclude:
         return order, 0
-    names = importlib.import_module("zonodpp.targets.labels")  # imports SciPy, which takes long
+    names = on_use("zonodpp.targets.labels")  # imports SciPy, which takes long
     known = names.LabelledItems(len(scores), labels)
     first, never = names.include_and_exclude(known, include, exclude)
     rest = order[~np.isin(order, np.append(first, never))]

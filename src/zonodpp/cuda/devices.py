@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from zonodpp._optional import optional
+from zonodpp._optional import on_use, optional
 
 _LEAST_CAPABILITY = (7, 0)
 
@@ -66,7 +65,7 @@ def resident_blocks(kernel: Any, threads: int, shared: int, arguments: tuple[Any
     place = (kernel, types, threads, shared)
     if place not in _resident:
         compiled = kernel.compile(types)
-        numba_driver = importlib.import_module("numba.cuda.cudadrv.driver")
+        numba_driver = on_use("numba.cuda.cudadrv.driver")
         names = numba_driver.binding.CUfunction_attribute
         numba_driver.driver.cuKernelSetAttribute(
             names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

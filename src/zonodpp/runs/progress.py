@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from zonodpp._optional import on_use
 from zonodpp._stderr import Stderr, is_watched
 from zonodpp.runs.slices import Run
 
@@ -99,7 +99,7 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
     """Show a bar in a terminal or in a notebook."""
     # tqdm.auto imports asyncio, which costs a tenth of the time to the first draw; so it waits
     # until a bar is wanted.
-    bar = importlib.import_module("tqdm.auto").tqdm(
+    bar = on_use("tqdm.auto").tqdm(
         total=1.0,
         bar_format="|{bar}|{desc}",
         delay=_SHORT,

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
+from zonodpp._optional import on_use
 from zonodpp._types import Integers, ItemsLike, PathLike, Rng, SeedLike
 from zonodpp.arguments import as_count, as_positive, one_of, spawn
 from zonodpp.runs.checkpoint import Checkpoint
@@ -200,9 +201,9 @@ def _on_device(
     """Prepare all chains of a run on a GPU, as one sampler."""
     if executor is not None or workers is not None:
         raise ValueError("device='cuda' runs all chains on the GPU; leave executor and workers out")
-    from zonodpp.cuda.chains import prepare_on_device  # imports numba.cuda, which takes long
-
-    return prepare_on_device(method, target, sets, chains, checkpoint is not None)
+    prepare_on_device = on_use("zonodpp.cuda.chains").prepare_on_device  # imports numba.cuda
+    sampler: Sampler = prepare_on_device(method, target, sets, chains, checkpoint is not None)
+    return sampler
 
 
 def _run(

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
+from zonodpp._optional import on_use
 from zonodpp.arguments import one_of
 from zonodpp.samplers import Method
 from zonodpp.targets.target import Target
@@ -29,7 +29,7 @@ METHODS = {
 def method_class(name: str) -> Any:
     """Return the class of the method objects of this name."""
     file, kind = METHODS[name].split(".")
-    return getattr(importlib.import_module(f"zonodpp.samplers.{file}"), kind)
+    return getattr(on_use(f"zonodpp.samplers.{file}"), kind)
 
 
 def method_of(

@@ -8,7 +8,6 @@ errors in one process and on a cluster, where each batch is a task and nothing t
 from __future__ import annotations
 
 import contextlib
-import importlib
 import mmap
 import os
 import sys
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._optional import optional
+from zonodpp._optional import on_use, optional
 from zonodpp._stderr import Stderr, is_watched
 from zonodpp._threads import one_thread
 from zonodpp._types import Integers, MatrixLike
@@ -57,7 +56,7 @@ class RowSource:
 
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge ``task(number, batch)`` of all batches; None if there is no batch."""
-        show = importlib.import_module("tqdm.auto").tqdm  # imported here, as it takes long
+        show = on_use("tqdm.auto").tqdm
         look = {"unit": " batches", "file": Stderr(), "disable": not is_watched()}
         batches = show(self.batches(), title, len(self.readers) or None, **look)
         return _merged((_on_one_thread(task, *batch) for batch in batches), merge)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
+from zonodpp._optional import on_use
 from zonodpp._types import Labels, MatrixLike, SeedLike
 from zonodpp.arguments import as_matrix, as_positive, labels_of, spawn
 from zonodpp.linalg.dense import to_dense
@@ -229,7 +229,7 @@ class ProjectionDPP(VolumeSampling):
         >>> target.marginals()
         array([0.75, 0.75, 0.75, 0.75])
         """
-        trees = import_module("zonodpp.targets.spanning_trees")  # loaded for graphs alone
+        trees = on_use("zonodpp.targets.spanning_trees")
         target: SpanningTrees = trees.SpanningTrees(G, weight=weight, names=names)
         return target
 
@@ -240,7 +240,7 @@ def _of_stream(
     """Make the target of rows that are read in passes, perhaps along their leading directions."""
     if jitter is not None:
         raise ValueError("jitter= needs the rows in memory; pass rank= instead")
-    streams = import_module("zonodpp.targets.streamed")  # loaded for streams alone
+    streams = on_use("zonodpp.targets.streamed")
     view = None if rank is None else streams.principal_view(source, rank)
     target: ProjectionDPP = streams.StreamedDPP(source, view, ids)
     return target

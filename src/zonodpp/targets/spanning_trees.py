@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from zonodpp._optional import optional
+from zonodpp._optional import on_use, optional
 from zonodpp._types import Floats, Integers, Labels
 from zonodpp.arguments import as_count, as_items, as_weights
 from zonodpp.linalg.coordinates import Coordinates, coordinates_of
@@ -94,9 +94,9 @@ class SpanningTrees(ProjectionDPP):
         weights = np.ones(self.n) if self.weights is None else self.weights
         if self.graph.nodes <= DENSE_GRAPH and weights.min() >= weights.max() / _FAR_APART:
             return None
-        from zonodpp.targets.network import Network  # loads the compiler
-
-        return Network(self.graph.nodes, self.graph.tail, self.graph.head, weights)
+        make = on_use("zonodpp.targets.network").Network  # loads the compiler
+        network: Network = make(self.graph.nodes, self.graph.tail, self.graph.head, weights)
+        return network
 
     @cached_property
     def log_normaliser(self) -> float:
