@@ -88,7 +88,8 @@ def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[s
 def figures(data: dict[str, Any]) -> dict[str, Any]:
     """Draw the three parts of figure 1: file stem to (figure, caption)."""
     from paper.drawing import new_figure
-    from zonodpp.plotting import hit_and_run_step, skyscrapers, tiling
+    from paper.geometry_figures import hit_and_run_step, skyscrapers
+    from zonodpp.plotting import tiling
 
     settings, step = data["settings"], data["step"]
     zonotope = Zonotope(np.array(settings["A"]), c=settings["c"])

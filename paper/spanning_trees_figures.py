@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paper.drawing import new_figure, share_legend
+from paper.drawing import draw_errors, draw_psrf, new_figure, share_legend
 from paper.spanning_trees_verdicts import NEW, OLD, usual_efficiency
-from zonodpp.plotting.comparisons import draw_errors, draw_psrf
 from zonodpp.plotting.style import INK, Look, shades
 
 LOOKS: dict[str, tuple[float, Any]] = {

@@ -12,8 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from zonodpp import ProjectionDPP, Samples, VolumeSampling, Zonotope, plotting, sample
-from zonodpp.diagnostics import deciles, psrf_evolution, relative_error
+from zonodpp import ProjectionDPP, VolumeSampling, Zonotope, plotting, sample
 
 A = [[1, 2, 0, -1], [0, 1, 2, 1]]  # the paper's example
 TARGET = ProjectionDPP(A)
@@ -54,24 +53,15 @@ def trees():
 def draw(zonotope, runs, few, trees):
     """Every picture, as a function of the axes to draw on."""
     return {
-        "error_against_steps": lambda ax: plotting.error_against_steps(runs, S, ax),
-        "error_against_seconds": lambda ax: plotting.error_against_seconds(runs, S, ax),
-        "psrf_against_steps": lambda ax: plotting.psrf_against_steps(runs, S, ax),
         "trace": lambda ax: plotting.trace(few, S, ax),
-        "trace of values": lambda ax: plotting.trace(few, S, ax, kind="values"),
-        "rank": lambda ax: plotting.rank(few, tracked=0, ax=ax),
         "marginals": lambda ax: plotting.marginals(few, ax),
         "tiling": lambda ax: plotting.tiling(zonotope, ax, mark=[1, 3], columns=True),
-        "hit_and_run_step": lambda ax: plotting.hit_and_run_step(
-            zonotope, [0.5, 2.2], [1, 0.3], ax, proposal=1.0
-        ),
-        "skyscrapers": lambda ax: plotting.skyscrapers(zonotope, ax),
         "spanning_tree": lambda ax: plotting.spanning_tree(trees, ax),
         "edge_marginals": lambda ax: plotting.edge_marginals(trees.target, ax),
     }
 
 
-NAMES = [*plotting.__all__, "trace of values"]
+NAMES = plotting.__all__
 
 
 def line(ax, label):
@@ -82,8 +72,7 @@ def line(ax, label):
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_stand_by_themselves_or_on_given_axes(draw, name):
     before = dict(matplotlib.rcParams)
-    projection = "3d" if name == "skyscrapers" else None
-    mine = Figure().add_subplot(projection=projection)
+    mine = Figure().add_subplot()
     assert draw[name](mine) is mine
     own = draw[name](None)
     assert own is not mine
@@ -120,9 +109,9 @@ def test_empty_axes_of_pyplot_are_used(draw):
     plt.sca(left)
     assert draw["tiling"](None) is left
     plt.sca(right)
-    assert draw["skyscrapers"](None).figure is not figure  # it needs three dimensions
+    assert draw["trace"](None) is right
     figure = plt.figure()
-    assert draw["skyscrapers"](None).figure is figure
+    assert draw["marginals"](None).figure is figure
 
 
 def test_missing_matplotlib_names_the_extra(monkeypatch, draw):
@@ -134,105 +123,11 @@ def test_missing_matplotlib_names_the_extra(monkeypatch, draw):
             draw[name](None)
 
 
-def test_error_curves_are_the_deciles(runs):
-    ax = plotting.error_against_steps(runs, S)
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert len(ax.collections) == 2  # one band each
-    for name, run in runs.items():
-        x, y = line(ax, name).get_data()
-        expected = deciles(relative_error(run, S))
-        assert (x[0], x[-1]) == (1, 300)
-        np.testing.assert_array_equal(y, expected.median[x - 1])
-    band = ax.collections[0].get_paths()[0].vertices
-    expected = deciles(relative_error(runs["exact"], S))
-    for edge in (expected.lower, expected.upper):
-        assert (np.abs(band - [300, edge[-1]]).sum(axis=1) < 1e-12).any()
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["exact", "barker"]
-
-
-def test_error_takes_an_exact_value_and_tracked_averages(runs):
-    known = plotting.error_against_steps(runs, S, exact=0.5, tracked=0)
-    x, y = line(known, "exact").get_data()
-    expected = deciles(relative_error(runs["exact"], S, 0.5, tracked=0)).median
-    np.testing.assert_array_equal(y, expected[x - 1])
-
-
-def test_errors_of_rounding_do_not_stretch_the_axis():
-    """Half the draws hold item 0 exactly: the error is 1e-16 or 0 from time to time."""
-    subsets = np.zeros((3, 400, 1), np.int32)
-    subsets[:, ::2] = 1
-    subsets[1, :50] = 0
-    run = Samples(subsets, ProjectionDPP([[1, 1]]), "exact")
-    ax = plotting.error_against_steps({"even": run}, [0])
-    assert ax.get_ylim()[0] > 1e-6
-
-
-def test_long_runs_are_drawn_with_few_points():
-    subsets = np.random.default_rng(0).integers(0, 2, (2, 50_000, 1)).astype(np.int32)
-    run = Samples(subsets, ProjectionDPP([[1, 1]]), "exact")
-    x, _ = line(plotting.error_against_steps({"long": run}, [0]), "long").get_data()
-    assert x[0] == 1
-    assert x[-1] == 50_000
-    assert len(x) <= 400
-
-
-def test_seconds_count_the_draws_each_chain_had():
-    """Chain 1 is twice as slow: at any moment it has half the draws of chain 0."""
-    subsets = np.random.default_rng(0).integers(0, 2, (3, 200, 1)).astype(np.int32)
-    seconds = np.array([2.0, 4.0, 2.0])
-    run = Samples(subsets, ProjectionDPP([[1, 1]]), "exact", stats={"seconds": seconds})
-    ax = plotting.error_against_seconds({"run": run}, [0])
-    x, y = line(ax, "run").get_data()
-    assert x[-1] == 2.0
-    error = relative_error(run, [0])
-    at_end = np.median([error[0, -1], error[1, 99], error[2, -1]])
-    assert y[-1] == pytest.approx(at_end)
-    assert "[s]" in ax.get_xlabel()
-
-
-def test_seconds_must_be_known(few):
-    run = Samples(few.subsets, few.target, "exact")
-    with pytest.raises(ValueError, match="'mine' took is not known"):
-        plotting.error_against_seconds({"mine": run}, S)
-
-
-def test_psrf_curves_are_codas(runs):
-    ax = plotting.psrf_against_steps(runs, S)
-    for name, run in runs.items():
-        evolution = psrf_evolution(run.trace(S))
-        x, y = line(ax, name).get_data()
-        np.testing.assert_array_equal(x, evolution.iterations)
-        np.testing.assert_array_equal(y, evolution.point)
-        assert any(np.array_equal(a.get_ydata(), evolution.upper) for a in ax.get_lines())
-    levels = {a.get_ydata()[0] for a in ax.get_lines() if len(set(a.get_ydata())) == 1}
-    assert {1.0, 1.1} <= levels
-
-
-def test_large_factors_leave_room_for_small_ones():
-    """Four chains that hardly move: the first factors are far from 1."""
-    stuck = np.zeros((4, 400, 1), np.int32)
-    stuck[:2, :60] = 1
-    stuck[:, 1::40] = 1
-    run = Samples(stuck, ProjectionDPP([[1, 1]]), "exact")
-    ax = plotting.psrf_against_steps({"stuck": run}, [0])
-    ax.figure.canvas.draw()
-    one, near, top = ax.transAxes.inverted().transform(
-        [ax.transData.transform((0, level)) for level in (1.0, 1.1, ax.get_ylim()[1])]
-    )[:, 1]
-    assert near - one > 0.05 * (top - one)
-    assert ax.get_ylim()[0] <= 1.0
-
-
 def test_traces_end_at_the_estimates(few):
     ax = plotting.trace(few, S)
     for k in range(6):
         assert line(ax, f"chain {k}").get_ydata()[-1] == few.contains(S)[k].mean()
     assert line(ax, "exact").get_ydata()[0] == TARGET.inclusion(S)
-    lanes = plotting.trace(few, S, kind="values")
-    assert len(lanes.patches) == 6
-    with pytest.raises(ValueError, match="kind must be one of 'mean', 'values'"):
-        plotting.trace(few, S, kind="box")
 
 
 def test_trace_of_other_powers_has_no_exact_line():
@@ -240,35 +135,6 @@ def test_trace_of_other_powers_has_no_exact_line():
     ax = plotting.trace(run, S)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["10 chains"]
-
-
-def heights_of_lanes(ax):
-    """Heights of the steps in each lane, (chains, bins)."""
-    lanes = [lane.get_data() for lane in ax.patches]
-    return np.array([lane.values - lane.baseline for lane in lanes])
-
-
-def test_ranks_without_ties_are_a_plain_histogram():
-    rng = np.random.default_rng(0)
-    values = rng.random((3, 40))
-    run = Samples(np.zeros((3, 40, 2), np.int32), TARGET, "exact", tracked=values[:, :, None])
-    ax = plotting.rank(run, tracked=0, bins=10)
-    heights = heights_of_lanes(ax)
-    ranks = values.ravel().argsort().argsort().reshape(3, 40)
-    counts = np.array([np.bincount(row // 12, minlength=10) for row in ranks])
-    np.testing.assert_allclose(heights / heights.sum(), counts / counts.sum())
-    dashed = ax.get_lines()[0].get_ydata()[0]
-    assert dashed == pytest.approx(4 * heights.sum() / 120)
-
-
-def test_ties_share_their_ranks_evenly():
-    same = np.zeros((2, 40, 1))
-    run = Samples(np.zeros((2, 40, 2), np.int32), TARGET, "exact", tracked=same)
-    heights = heights_of_lanes(plotting.rank(run, tracked=0, bins=8))
-    assert heights.shape == (2, 8)
-    np.testing.assert_allclose(heights, heights[0, 0])
-    with pytest.raises(ValueError, match="ranks compare chains"):
-        plotting.rank(Samples(run.subsets[:1], TARGET, "exact"), S)
 
 
 @pytest.mark.parametrize("chains", [1, 6])
@@ -295,17 +161,6 @@ def test_marginals_need_to_know():
     assert plotting.marginals(thinned, exact=TARGET.marginals() / 2)
     with pytest.raises(ValueError, match="each of the 4 items, got"):
         plotting.marginals(thinned, exact=[0.5])
-
-
-@pytest.mark.parametrize(
-    "picture",
-    [plotting.error_against_steps, plotting.error_against_seconds, plotting.psrf_against_steps],
-)
-def test_dict_of_samples(picture, few):
-    with pytest.raises(ValueError, match="the dict of samples is empty"):
-        picture({}, S)
-    with pytest.raises(TypeError, match="dict of names and samples"):
-        picture(few, S)
 
 
 def area(polygon):
@@ -342,56 +197,10 @@ def test_mark_fills_the_tile_of_a_basis(zonotope):
         plotting.tiling(Zonotope([[1, 0, 2], [0, 1, 0]], rng=0), mark=[0, 2])
 
 
-def test_chord_is_the_walk(zonotope):
-    x, d = np.array([0.5, 2.2]), np.array([1, 0.3])
-    ax = plotting.hit_and_run_step(zonotope, x, d, proposal=1.0)
-    walk = zonotope.walk(x, d)
-    (chord,) = [c for c in ax.collections if c.get_label() == "chord"]
-    pieces = np.array(chord.get_segments())
-    stops = x + walk.breaks[:, None] * d
-    np.testing.assert_allclose(pieces[:, 0], stops[:-1])
-    np.testing.assert_allclose(pieces[:, 1], stops[1:])
-    crossed = ax.collections[1].get_paths()
-    areas = [area(path.vertices[:4]) for path in crossed]
-    np.testing.assert_allclose(areas, np.exp(walk.log_volumes))
-    points = [artist.get_xydata() for artist in ax.get_lines() if artist.get_marker() == "D"]
-    np.testing.assert_allclose(points, [[x + d]])
-    assert len(ax.figure.axes) == 2  # with the scale of volumes
-    assert len(plotting.hit_and_run_step(zonotope, x, d, colorbar=False).figure.axes) == 1
-    with pytest.raises(ValueError, match="an alpha on the chord, from"):
-        plotting.hit_and_run_step(zonotope, x, d, proposal=100.0)
-    with pytest.raises(ValueError, match="outside the zonotope"):
-        plotting.hit_and_run_step(zonotope, [9, 9], d)
-
-
-def test_skyscrapers_hold_probability_one(zonotope, monkeypatch):
-    art3d = pytest.importorskip("mpl_toolkits.mplot3d.art3d")
-    drawn = []
-
-    class Recorded(art3d.Poly3DCollection):
-        def __init__(self, faces, **options):
-            drawn.extend(faces)
-            super().__init__(faces, **options)
-
-    monkeypatch.setattr(art3d, "Poly3DCollection", Recorded)
-    plotting.skyscrapers(zonotope)
-    faces = [face for face in drawn if np.ptp(face[:, 2]) == 0]
-    assert len(faces) == 6
-    total = sum(area(face[:, :2]) * face[0, 2] for face in faces)
-    assert total == pytest.approx(1)
-    with pytest.raises(TypeError, match="projection='3d'"):
-        plotting.skyscrapers(zonotope, Figure().add_subplot())
-
-
 def test_pictures_are_of_the_plane():
     zonotope = Zonotope(ProjectionDPP.from_graph(nx.complete_graph(5)).A, rng=0)
-    for picture in (
-        plotting.tiling,
-        plotting.skyscrapers,
-        lambda z: plotting.hit_and_run_step(z, np.zeros(4), np.ones(4)),
-    ):
-        with pytest.raises(ValueError, match=r"this one has r = 4. Draw Zonotope\(A\[:2\]\)"):
-            picture(zonotope)
+    with pytest.raises(ValueError, match=r"this one has r = 4. Draw Zonotope\(A\[:2\]\)"):
+        plotting.tiling(zonotope)
 
 
 def test_sparse_columns_are_drawn_too():

@@ -1,7 +1,8 @@
 """Draw the pictures of the README and of docs/mathematics.md.
 
 Writes docs/images/diverse.png, what diverse means and the walk behind it, and
-docs/images/tiles.png, the tiles of a zonotope and the density on them.
+docs/images/tiles.png, the tiles of a zonotope and the density on them. Run it from the root of the
+checkout as ``python -m tools.pictures``.
 """
 
 import pathlib
@@ -14,8 +15,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from paper.geometry_figures import hit_and_run_step, skyscrapers
 from zonodpp import ProjectionDPP, Zonotope, sample
-from zonodpp.plotting import hit_and_run_step, skyscrapers, tiling
+from zonodpp.plotting import tiling
 
 rng = np.random.default_rng(7)
 X = rng.random((3000, 2))

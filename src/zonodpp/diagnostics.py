@@ -132,7 +132,6 @@ def deciles(x: ArrayLike) -> Deciles:
     See Also
     --------
     relative_error : Errors to sum up.
-    zonodpp.plotting.error_against_steps : The picture.
 
     References
     ----------
@@ -179,7 +178,6 @@ def relative_error(
     See Also
     --------
     deciles : Median and deciles across chains.
-    zonodpp.plotting.error_against_steps : The picture.
 
     References
     ----------

@@ -152,7 +152,6 @@ def psrf_evolution(
     See Also
     --------
     psrf : The factor of whole chains.
-    zonodpp.plotting.psrf_against_steps : The picture.
 
     References
     ----------

@@ -1,13 +1,13 @@
-"""One run: traces, ranks and marginals."""
+"""One run: running means of its chains, and marginals."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, ItemsLike
-from zonodpp.arguments import as_column, as_count, one_of
-from zonodpp.plotting.style import INK, POINTS, Axes, axes_for, colours, looks, name_of, shades
+from zonodpp._types import ItemsLike
+from zonodpp.arguments import as_column
+from zonodpp.plotting.style import INK, POINTS, Axes, axes_for, looks, name_of, shades
 from zonodpp.samples import Samples
 
 _FEW = 8  # chains that are named one by one
@@ -19,9 +19,10 @@ def trace(
     ax: Axes | None = None,
     *,
     tracked: int | None = None,
-    kind: str = "mean",
 ) -> Axes:
-    """Draw each chain's presence of S: the running mean, or the values themselves.
+    """Draw the running mean of each chain's presence of S, and the exact value where it is known.
+
+    The curves begin after a twentieth of the draws. Chains that are long enough end together.
 
     Parameters
     ----------
@@ -33,10 +34,6 @@ def trace(
         Where to draw.
     tracked : int, optional
         In place of S: a column of ``samples.tracked``.
-    kind : {"mean", "values"}
-        "mean": the running means of all chains in one picture, from a twentieth of the draws on,
-        with the exact value where it is known. "values": the values of each chain in a lane of its
-        own; for long chains, means of consecutive draws.
 
     Returns
     -------
@@ -45,8 +42,8 @@ def trace(
 
     See Also
     --------
-    rank : A comparison of chains that shows small differences.
     zonodpp.Samples.trace : The numbers behind the picture.
+    zonodpp.Samples.to_arviz : For the pictures that ArviZ draws of chains, such as ranks.
 
     Examples
     --------
@@ -60,14 +57,6 @@ def trace(
     values = samples.trace(S, tracked=tracked)
     chains, draws = values.shape
     what = name_of(S, tracked)
-    if one_of(kind, "kind", ("mean", "values")) == "values":
-        # In its lane, each chain is drawn as means of consecutive draws.
-        block = -(-draws // POINTS)
-        edges = np.append(np.arange(0, draws, block), draws)
-        averages = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
-        of = "" if block == 1 else f", means of {block:,} draws"
-        title = f"Presence of {what}{of} (0 to {averages.max():.3g}, dashed: mean)"
-        return _draw_lanes(averages, edges, values.mean(), title, "Iterations", ax)
     ax = axes_for(ax, (5.4, 3.8))
     # The first twentieth is left out: the first few means are 0 or 1, and would set the scale.
     ends = np.unique(np.linspace(-(-draws // 20), draws, min(draws, POINTS)).astype(np.int64))
@@ -83,78 +72,6 @@ def trace(
     ax.set(xlabel="Iterations", ylabel=f"Running mean of the presence of {what}")
     ax.legend(fontsize="small", ncols=3)
     return ax
-
-
-def rank(
-    samples: Samples,
-    S: ItemsLike | None = None,
-    ax: Axes | None = None,
-    *,
-    tracked: int | None = None,
-    bins: int = 20,
-) -> Axes:
-    """Draw a histogram, for each chain, of the ranks of its values among those of all chains.
-
-    Chains that have the same law have flat histograms, near the line. Equal values share their
-    ranks evenly. The presence of S is 0 or 1, which gives histograms of two levels: an average that
-    was tracked shows more.
-
-    Parameters
-    ----------
-    samples : Samples
-        At least two chains.
-    S : array_like of int, optional
-        A set of items.
-    ax : Axes, optional
-        Where to draw.
-    tracked : int, optional
-        In place of S: a column of ``samples.tracked``.
-    bins : int, default 20
-        Number of bins of each histogram.
-
-    Returns
-    -------
-    Axes
-        The axes that were drawn on.
-
-    Raises
-    ------
-    ValueError
-        When there is only one chain.
-
-    See Also
-    --------
-    trace : The chains against iterations.
-    zonodpp.Samples.rhat : One number for the agreement of chains.
-
-    References
-    ----------
-    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Buerkner, "Rank-normalization, folding,
-    and localization: an improved R-hat", Bayesian Analysis 16 (2021).
-
-    Examples
-    --------
-    >>> from zonodpp import ProjectionDPP, sample
-    >>> from zonodpp.plotting import rank
-    >>> target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
-    >>> samples = sample(target, 500, method="zonotope", chains=4, track=[[1, 2]], rng=0)
-    >>> ax = rank(samples, tracked=0)
-    >>> ax.get_xlabel()
-    'Rank among all 2,000 draws'
-    """
-    values = samples.trace(S, tracked=tracked)
-    chains, draws = values.shape
-    if chains < 2:
-        raise ValueError("ranks compare chains, and there is one; use sample(..., chains=4)")
-    edges = np.linspace(0, values.size, as_count(bins, "bins", 2) + 1)
-    distinct, sizes = np.unique(values, return_counts=True)
-    # Equal values own consecutive ranks, of which each chain has an even share.
-    pooled = np.append(0, np.cumsum(sizes))
-    each = [np.append(0, np.searchsorted(np.sort(row), distinct, side="right")) for row in values]
-    below = [np.interp(edges, pooled, own) for own in each]
-    title = f"Ranks of the presence of {name_of(S, tracked)} (dashed: expected)"
-    across = f"Rank among all {chains * draws:,} draws"
-    return _draw_lanes(np.diff(below, axis=1), edges, draws / bins, title, across, ax)
 
 
 def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None = None) -> Axes:
@@ -225,22 +142,3 @@ def marginals(samples: Samples, ax: Axes | None = None, exact: ArrayLike | None 
 
 def _has_exact(samples: Samples) -> bool:
     return samples.target.has_inclusion and samples.whole
-
-
-def _draw_lanes(
-    heights: Floats, edges: Floats, level: float, title: str, across: str, ax: Axes | None
-) -> Axes:
-    """Draw steps (chains, bins) between edges, each chain in a lane of its own, and one level."""
-    chains = len(heights)
-    ax = axes_for(ax, (5.4, 1.2 + 0.45 * min(chains, 12)))
-    unit = 0.85 / max(heights.max(), 1.3 * level, 1e-300)
-    for k, colour in enumerate(colours(chains)):
-        ax.stairs(k + unit * heights[k], edges, baseline=k, fill=True, color=colour)
-        ax.axhline(k + unit * level, color=INK, linestyle="--", linewidth=1)
-    step = -(-chains // 16)
-    ax.set_yticks(np.arange(0, chains, step) + 0.4, [str(k) for k in range(0, chains, step)])
-    ax.tick_params(axis="y", length=0)
-    ax.set(xlabel=across, ylabel="Chain", ylim=(-0.15, chains))
-    ax.margins(x=0)
-    ax.set_title(title, fontsize="medium", loc="left")
-    return ax

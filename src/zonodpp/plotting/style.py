@@ -25,7 +25,7 @@ POINTS = 400  # of a curve: more could not be told apart
 _DASHES: list[LineStyleType] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
 
 
-def axes_for(ax: Axes | None, size: tuple[float, float], projection: str | None = None) -> Axes:
+def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return ax, or else axes that pyplot knows, so that ``plt.show`` and ``plt.savefig`` see them.
 
     Those are the current axes if nothing has been drawn on them yet (a panel of `plt.subplot`),
@@ -36,10 +36,10 @@ def axes_for(ax: Axes | None, size: tuple[float, float], projection: str | None 
     plt = optional("matplotlib.pyplot", "plot", "a plot")
     if plt.get_fignums():
         figure = plt.gcf()
-        current: Axes = plt.gca() if figure.axes else figure.add_subplot(projection=projection)
-        if not current.has_data() and current.name == (projection or "rectilinear"):
+        current: Axes = plt.gca() if figure.axes else figure.add_subplot()
+        if not current.has_data() and current.name == "rectilinear":
             return current
-    made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+    made: Axes = plt.figure(figsize=size, layout="constrained").add_subplot()
     return made
 
 
