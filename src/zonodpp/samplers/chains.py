@@ -34,7 +34,8 @@ class ChainOnBases:
 
     columns: UnitColumns
     tracker: SetTracker
-    # The columns that are items of the target, if the columns after them are not to be drawn.
+    # How many columns, the first ones, are items of the target; None if all are. Other columns are
+    # left out of the draws.
     items: int | None = field(default=None, kw_only=True)
     starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # states by number
     independent: bool = field(default=False, kw_only=True)

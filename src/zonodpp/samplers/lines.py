@@ -24,7 +24,8 @@ HOME, WALKER, CHOSEN = np.arange(3)
 DRAW, STEP, HALF = range(3)
 # Why a kernel returns: all is done, or T is to be computed anew, or the point's tile was lost.
 DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
-# A log density so far above the unit of weights that all weights are brought to a larger unit.
+# How far a log density may lie above the log of the unit of weights. A higher one becomes that log,
+# and all weights are rescaled. exp(200) is 7e86: sums and quotients of weights stay finite.
 HUGE = 200.0
 
 

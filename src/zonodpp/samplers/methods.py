@@ -62,7 +62,7 @@ def method_of(
             )
         return method
     if one_of(method, "method", ("auto", *METHODS)) == "auto":
-        method = best_method(target).name
+        method = best_method(target)
     kind = method_class(method)
     known = [field.name for field in fields(kind)] if options else []
     if unknown := sorted(options.keys() - known):
@@ -82,11 +82,13 @@ def _without_options(name: str) -> Any:
     return method_class(name)()
 
 
-def best_method(target: Target) -> Method:
-    """Return the first method of the target's own list that suits it; the last one always does."""
-    *others, last = map(_without_options, target.methods)
-    best: Method = next((method for method in others if method.suits(target)), last)
-    return best
+def best_method(target: Target) -> str:
+    """Return the name of the first method of the target's own list that suits it.
+
+    The last one always does: its file is not imported unless it is used.
+    """
+    *others, last = target.methods
+    return next((name for name in others if _without_options(name).suits(target)), last)
 
 
 def options_of(method: object) -> dict[str, object]:

@@ -125,7 +125,8 @@ def _draw_mixture(
 ) -> None:
     """Fill subsets with draws, by proposals until one is accepted.
 
-    A proposal is an item drawn in proportion to its leverage score, the length of its column.
+    A proposal is an item drawn in proportion to its leverage score, the squared length of its
+    column.
     """
     for k in range(subsets.shape[0]):
         size = choose(rng, taking, subsets.shape[1], chosen)
