@@ -195,7 +195,7 @@ class SpanningTrees(ProjectionDPP):
             raise ValueError(f"the edges are {ends.dtype} {ends.shape}, or have no labels")
         as_count(facts["nodes"], "nodes", 2, ends.shape[1] + 1)
         graph = Graph(**facts, tail=frozen(ends[0], np.int64), head=frozen(ends[1], np.int64))
-        return cls._make(graph, weights, labels)
+        return cls._make(graph, weights, labels)  # checks also that edges lie between nodes
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
