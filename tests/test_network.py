@@ -201,6 +201,16 @@ def test_boundaries_are_the_nodes_shared_with_other_edges(graph):
     np.testing.assert_allclose(target.marginals().sum(), target.r)
 
 
+@pytest.mark.parametrize("width", [6, 30])
+def test_a_grid_is_halved_across_wherever_its_node_of_lowest_degree_is(width):
+    graph = nx.grid_2d_graph(width, 60)
+    graph.add_edge((width // 2, 30), "leaf")
+    target = ProjectionDPP.from_graph(graph)
+    ends = np.array([target.graph.tail, target.graph.head])
+    whole = halve_edges(ends, np.arange(target.n), np.bincount(ends.ravel()))
+    assert all(half.boundary.size <= width + 2 for half in whole.halves)
+
+
 def test_a_dense_graph_with_weights_that_lie_far_apart():
     """Halves of a complete graph touch few nodes, so that its elimination is quick too."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.lib import format as npy
 
 # Bytes that any file may ask for: small compressed files of zeros are common and harmless.
 LIMIT = 2**28
@@ -71,12 +72,11 @@ def check_array(stream: IO[bytes], size: int) -> int:
         If the header is damaged or announces more data than the file has.
     """
     try:
-        major, _ = np.lib.format.read_magic(stream)
-        read = getattr(np.lib.format, f"read_array_header_{major}_0")
-        shape, _, dtype = read(stream)
+        readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        shape, _, dtype = readers[npy.read_magic(stream)](stream)
     except Exception as error:  # NumPy evaluates the header as Python, which fails in many ways
         raise ValueError(f"the header of an array cannot be read: {error}") from error
-    count: int = math.prod(shape)
+    count = math.prod(shape)
     if min(shape, default=0) < 0 or count * dtype.itemsize > size - stream.tell():
         raise ValueError(f"an array of shape {shape} is announced, but the data end before")
     return 8 * count

@@ -232,9 +232,7 @@ def _dependent_rows(rank: int, r: int, weighted: bool, given: str) -> RankError:
     features, to = ("rows", " to from_features") if given == "A" else ("columns", "")
     ways_out = "give more items a positive weight; " if weighted else ""
     if rank:
-        ways_out += (
-            f"pass rank={rank} (or less){to}; pass jitter=1e-6{to} to add the paper's small noise; "
-        )
+        ways_out += f"pass rank={rank} (or less){to}; pass jitter=1e-6{to} to add small noise; "
     weighting = " after weighting" if weighted else ""
     return RankError(
         rank,

@@ -169,14 +169,14 @@ class SpanningTrees(ProjectionDPP):
         head[include[np.argsort(tail[include], kind="stable")]] = leaves
         head[exclude] = tail[exclude]
         graph = graph._replace(tail=frozen(tail, np.int64), head=frozen(head, np.int64))
-        try:
-            return self._make(graph, self.weights, self.labels)
-        except ValueError:  # it is disconnected
+        pieces = graph.components()
+        if pieces > 1:
             others = f" and {exclude.size - 1} more" if exclude.size > 1 else ""
             raise ImpossibleError(
                 f"without edge {self.labels[int(exclude[0])]}{others} the graph falls into "
-                f"{graph.components()} parts: it has no spanning tree left; exclude fewer edges"
-            ) from None
+                f"{pieces} parts: it has no spanning tree left; exclude fewer edges"
+            )
+        return self._make(graph, self.weights, self.labels)
 
     def stored(self) -> tuple[Header, Arrays]:
         """Return what a file holds of the target: a header, with labels and names, and arrays."""
@@ -195,7 +195,7 @@ class SpanningTrees(ProjectionDPP):
             raise ValueError(f"the edges are {ends.dtype} {ends.shape}, or have no labels")
         as_count(facts["nodes"], "nodes", 2, ends.shape[1] + 1)
         graph = Graph(**facts, tail=frozen(ends[0], np.int64), head=frozen(ends[1], np.int64))
-        return cls._make(graph, weights, labels)
+        return cls._make(graph, weights, labels)  # checks also that edges lie between nodes
 
     def to_networkx(self, edges: ArrayLike) -> nx.Graph:
         """Return one draw as a networkx graph.
