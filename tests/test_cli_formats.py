@@ -132,6 +132,14 @@ def test_landmarks_of_rows_with_gaps(fails):
     assert "Hist" not in line
 
 
+@pytest.mark.parametrize("items", ["rows", "columns"])
+def test_info_of_an_array_with_gaps_names_their_place_in_the_file(fails, items):
+    np.save("x.npy", [[1.0, 2.0], [3.0, 4.0], [np.nan, 6.0]])
+    line = fails("info", "x.npy", "--items", items)
+    assert line.startswith("zonodpp: x.npy has NaN or infinity in 1 of its entries")
+    assert "the first at [2, 0]" in line
+
+
 def test_edges_without_the_weight_asked_for(fails):
     nx = pytest.importorskip("networkx")
     nx.write_graphml(nx.path_graph("abc"), "g.graphml")

@@ -191,6 +191,7 @@ def test_requests_that_cannot_be_met(fails):
     assert "NAME=VALUE" in fails(*foods, "-O", "rule")
     assert "exclude each other" in fails(*foods, "--json", "--csv")
     assert "must be one of .json" in fails(*foods, "--out", "draws.doc")
+    assert "must be one of .json" in fails(*foods, "--out", "draws.csv/")
     assert "no folder" in fails(*foods, "--out", "nowhere/draws.csv")
     assert "pass --items rows" in fails(*foods, "--items", "columns")
     assert "leave out --kernel" in fails("sample", "foods.csv", "--columns", "1", "--kernel")

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -106,3 +107,16 @@ sys.exit(", ".join(sorted(heavy & set(sys.modules))) or 0)
             [sys.executable, "-c", script, method], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_public_names_are_found_in_a_zip_archive(tmp_path):
+    """Programs in one file and Spark import packages from archives, where a path opens nothing."""
+    archive = shutil.make_archive(str(tmp_path / "package"), "zip", ROOT / "src", "zonodpp")
+    script = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import zonodpp
+assert zonodpp.__file__.startswith(sys.argv[1])
+zonodpp.sample, zonodpp.plotting.tiling, zonodpp.apps.shortlist
+"""
+    subprocess.run([sys.executable, "-c", script, archive], check=True, capture_output=True)

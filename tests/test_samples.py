@@ -663,6 +663,17 @@ class TestBadFiles:
         with pytest.raises(ValueError, match=r"is damaged"):
             Samples.load(tmp_path / "a")
 
+    def test_an_altered_header_that_announces_less(self, tmp_path):
+        """The checksum covers bytes that the altered header leaves out."""
+        samples = sample(ProjectionDPP(np.eye(2, 5)), 5000, rng=0)
+        samples.save(tmp_path / "a")
+        whole = (tmp_path / "a").read_bytes()
+        assert whole.count(b"(1, 5000, 2)") == 1
+        for header in (b"(1, 1000, 2)", b"(1, 5000, 1)", b"(0, 5000, 2)"):
+            (tmp_path / "b").write_bytes(whole.replace(b"(1, 5000, 2)", header))
+            with pytest.raises(ValueError, match=r"is damaged \(checksum of subsets"):
+                Samples.load(tmp_path / "b")
+
     def test_cut_off_or_altered_anywhere(self, tmp_path):
         """Every change is seen, or is one that does no harm (a date, a comment)."""
         samples = sample(ProjectionDPP(np.ones((1, 3))), 5, rng=0, track=[[1]])

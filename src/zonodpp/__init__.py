@@ -3,4 +3,4 @@
 from zonodpp._optional import lazy
 
 # The names are listed in __init__.pyi. Each is imported on first use: `zonodpp --help` needs none.
-__getattr__, __dir__, __all__ = lazy(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy(__name__)

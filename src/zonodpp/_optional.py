@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
+import pkgutil
 import re
 import sys
 from collections.abc import Callable
@@ -42,16 +42,15 @@ def optional(module: str, extra: str, purpose: str) -> ModuleType:
         raise ImportError(f"{purpose} needs {package}: pip install 'zonodpp[{extra}]'") from None
 
 
-def lazy(
-    package: str, file: str
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+def lazy(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports on first use.
 
-    ``file`` is the package's ``__init__.py``. The stub ``__init__.pyi`` beside it imports every
-    public name in a line of its own: that tells type checkers and this function where names are.
+    The stub ``__init__.pyi`` of the package imports every public name in a line of its own: that
+    tells type checkers and this function where names are. A package may also lie in a zip archive.
     """
-    with open(os.path.splitext(file)[0] + ".pyi", encoding="utf-8") as stub:
-        homes = {name: home for home, name in re.findall(r"from (\S+) import (\w+)", stub.read())}
+    stub = pkgutil.get_data(package, "__init__.pyi")
+    assert stub is not None
+    homes = {name: home for home, name in re.findall(r"from (\S+) import (\w+)", stub.decode())}
 
     def load(name: str) -> object:
         if name not in homes:

@@ -11,6 +11,7 @@ import functools
 import inspect
 import io
 import json
+import os
 import pkgutil
 import re
 import secrets
@@ -19,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import methodcaller
-from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -192,11 +192,12 @@ def _check_destination(destination: _Output, known: Sequence[str]) -> None:
         raise click.UsageError("--json and --csv exclude each other")
     if destination.out is None:
         return
-    ending, folder = Path(destination.out).suffix.lower(), Path(destination.out).parent
+    folder, name = os.path.split(destination.out)
+    ending = os.path.splitext(name)[1].lower()
     if ending not in known:
         expected = f"the ending must be one of {', '.join(known)}"
         raise click.UsageError(f"--out {destination.out}: {expected}")
-    if not folder.is_dir():
+    if not os.path.isdir(folder or os.curdir):
         raise click.UsageError(f"--out {destination.out}: there is no folder {folder}")
     if ending in NEEDED:
         optional(*NEEDED[ending])
@@ -224,7 +225,7 @@ def _write_result(result: Result, destination: _Output) -> None:
 
 
 def _write_file(result: Result, path: str) -> None:
-    ending = Path(path).suffix.lower()
+    ending = os.path.splitext(path)[1].lower()
     if ending in result.files:
         result.files[ending](path)
     elif ending == ".parquet":

@@ -20,6 +20,7 @@ from click.shell_completion import get_completion_class
 
 from zonodpp import Samples
 from zonodpp._types import Floats, Matrix
+from zonodpp.arguments import check_finite
 from zonodpp.cli.apps import narrow_triangle, rank_and_condition
 from zonodpp.cli.command import Result, printable
 from zonodpp.cli.files import Source, open_source
@@ -114,6 +115,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
         raise
     if isinstance(table, LargeTable):
         return _about_large(source, table)
+    check_finite(table.values, table.source)
     X = table.values if by_rows else table.values.T
     layout = "dense" if isinstance(X, np.ndarray) else "sparse"
     facts = {"file": printable(source.name), "items": X.shape[0], "features": X.shape[1]}
@@ -138,8 +140,7 @@ def _about_draws(
     """Return rank and condition, from R of X = QR, and what a draw has or needs."""
     n, d = shape
     if min(n, d) > _MOST_COLUMNS:
-        found = f"not computed: there are more than {_MOST_COLUMNS:,} items and features"
-        return {"rank": found}
+        return {"rank": f"not computed: there are more than {_MOST_COLUMNS:,} items and features"}
     rank, condition = rank_and_condition(triangle())
     facts = {"rank": rank, "condition": condition}
     if rank == d <= n:

@@ -8,4 +8,4 @@ it, and ``ax.figure`` is the figure itself.
 from zonodpp._optional import lazy
 
 # The names are listed in __init__.pyi. Each is imported on first use.
-__getattr__, __dir__, __all__ = lazy(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy(__name__)

@@ -71,10 +71,8 @@ class Checkpoint:
         sweep(self.path)
         known = run.chains[0].rng.bit_generator.state["bit_generator"]
         if known not in GENERATORS:
-            raise ValueError(
-                f"a checkpoint cannot hold a generator {known}; pass an rng made with one of "
-                f"{', '.join(GENERATORS)}"
-            )
+            advice = f"pass an rng made with one of {', '.join(GENERATORS)}"
+            raise ValueError(f"a checkpoint cannot hold a generator {known}; {advice}")
         found = os.path.exists(self.path)
         if found:
             header, arrays = read_arrays(self.path, "checkpoint")
