@@ -112,14 +112,9 @@ def _begin_line(
 def walk_half(
     rng: Generator, chain: ZonotopeChain, tile: TileState, line: Line, scratch: TileScratch
 ) -> int:
-    """Visit every tile of a half of the line, up to the limit or the boundary; maybe pick one.
-
-    The pick is a reservoir of one among the tiles other than the first: a new tile replaces it with
-    probability its weight over that of all seen, which next happens when their weight exceeds
-    (weight at the last pick) / U. So nothing is stored but the pick.
-    """
+    """Visit every tile of a half of the line, up to the limit or the boundary."""
     basis, T, u, v, reach, _, side, age = tile
-    rule, tally, share = chain.rule, line.tally, line.share
+    rule, tally = chain.rule, line.tally
     forward = 1.0 - 2.0 * chain.progress[lines.HALF]
     # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
@@ -135,21 +130,18 @@ def walk_half(
         if last:
             length = limit - gone
         if rule.gibbs and density > tally[TOP] + lines.HUGE:
-            rescale(tally, share, density)
+            rescale(tally, line.share, density)
         if changed:
             lines.follow_sets(line, side, tally[STAY] + tally[OTHERS])
-        weight = length * math.exp(density - tally[TOP] if rule.gibbs else min(density, 0.0))
+        scale = density - tally[TOP] if rule.gibbs else min(density, 0.0)
         tally[LENGTH] += length
         if visited == 0:
-            tally[STAY] += weight
+            tally[STAY] += length * math.exp(scale)
             tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
-        else:
-            tally[OTHERS] += weight
-            if tally[OTHERS] > tally[THRESHOLD]:
-                tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
-                tally[PICKED_PART] = length * rng.random()
-                tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
-                lines.copy_tile(chain.stack, lines.WALKER, lines.CHOSEN)
+        elif picks(rng, tally, length * math.exp(scale)):
+            tally[PICKED_PART] = length * rng.random()
+            tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
+            lines.copy_tile(chain.stack, lines.WALKER, lines.CHOSEN)
         visited += 1
         if last:
             status = lines.DONE
@@ -169,6 +161,21 @@ def walk_half(
             break
     tally[GONE], tally[DENSITY], tally[VISITED] = gone, density, visited
     return status
+
+
+@inline_source
+def picks(rng: Generator, tally: Floats, weight: float) -> bool:
+    """Weigh a tile other than the first; return whether it becomes the pick.
+
+    The pick is a reservoir of one: a new tile replaces it with probability its weight over that of
+    all seen, which next happens when their weight exceeds (weight at the last pick) / U. So nothing
+    is stored but the pick.
+    """
+    tally[OTHERS] += weight
+    picked: bool = tally[OTHERS] > tally[THRESHOLD]
+    if picked:
+        tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
+    return picked
 
 
 @forceinline
