@@ -493,6 +493,19 @@ def test_bad_input(items):
         shortlist([1, 1, 1], [[1.0], [np.nan], [2.0]], 2)
 
 
+@pytest.mark.parametrize("d", [2, 5])  # similarities of distances, and cosines
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_items_that_cannot_be_picked_may_have_unknown_features(d, kind):
+    rows = np.random.default_rng(0).normal(size=(6, d))
+    rows[0] = 0.0
+    expected = shortlist(np.arange(6), kind(rows), 3, exclude=[4])
+    rows[4] = np.nan
+    found = shortlist(np.arange(6), kind(rows), 3, exclude=[4])
+    assert_array_equal(found.indices, expected.indices)
+    with pytest.raises(ValueError, match=r"the first at \[4, 0\]"):
+        shortlist(np.arange(6), kind(rows), 3, exclude=[5])
+
+
 def test_the_best_list_needs_numpy_alone():
     code = """
 import sys

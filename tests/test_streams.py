@@ -489,6 +489,8 @@ def test_a_selector_takes_streams(table, tmp_path):
     assert selector.gamma_ == pytest.approx(inside.gamma_)
     assert selector.n_features_in_ == 4
     np.testing.assert_array_equal(again, selector.fit(lambda: [X]).transform(X[:3]))
+    selector.fit(lambda: [X[:0], X])  # batches without rows are allowed
+    np.testing.assert_array_equal(selector.landmarks_, X[selector.indices_])
     with pytest.raises(ValueError, match="drawn with transformer='pca'"):
         LandmarkSelector(4).fit(lambda: [X])
     assert LandmarkSelector(4).fit(mapped(tmp_path, X)).landmarks_.shape == (4, 4)

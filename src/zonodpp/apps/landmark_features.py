@@ -52,11 +52,13 @@ class PrincipalAxes(NamedTuple):
         r points as corners.
         """
         if isinstance(rows, np.ndarray):
-            scores = (rows - self.mean) @ self.vectors
+            centred = rows - self.mean
+            scores, squares = centred @ self.vectors, np.einsum("ij,ij->i", centred, centred)
         else:  # centred rows would not be sparse
             scores = rows @ self.vectors - self.mean @ self.vectors
+            squares = squared_distances(rows, self.mean)
         values = np.column_stack([np.ones(len(scores)), scores / self.spread])
-        return Features(values, left_out(squared_distances(rows, self.mean), scores))
+        return Features(values, left_out(squares, scores))
 
 
 def features_for_draws(

@@ -216,6 +216,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return method
 
     def _check_transformer(self) -> None:
+        """Raise an error unless the transformer is a known name or has fit_transform."""
         if isinstance(self.transformer, str):
             one_of(self.transformer, "transformer", _TRANSFORMERS)
         elif not hasattr(self.transformer, "fit_transform"):
@@ -302,8 +303,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         named = not callable(self.kernel)
         gamma = {"gamma": self.gamma_} if named and self.gamma_ is not None else {}
         parameters = gamma | (self.kernel_params or {})
-        K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=named, **parameters)
-        return np.asarray(K)
+        return np.asarray(pairwise_kernels(X, Y, self.kernel, filter_params=named, **parameters))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -34,11 +34,13 @@ class Candidates(NamedTuple):
         if duplicates is not None and not 0.0 < duplicates <= 1.0:
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
         near = -1.0 if duplicates is None else 1.0 - duplicates
+        found = rows[some]  # others, such as those of excluded items, may have NaN
+        if not np.isfinite(found if isinstance(found, np.ndarray) else found.data).all():
+            check_finite(rows, "features")  # names the place among all rows
         if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
-            return cls(relevance, _unit_length(rows, some), None, near)
-        check_finite(rows, "features")
-        spread = float(np.sqrt(rows[some].var(axis=0).sum())) or 1.0
-        return cls(relevance, rows[some], spread, near)
+            return cls(relevance, _unit_length(found), None, near)
+        spread = float(np.sqrt(found.var(axis=0).sum())) or 1.0
+        return cls(relevance, found, spread, near)
 
     def take(self, some: Integers) -> Self:
         """Return some of the items."""
@@ -60,15 +62,12 @@ class Candidates(NamedTuple):
         return np.asarray(found)
 
 
-def _unit_length(rows: Matrix, some: Integers) -> Matrix:
-    """Return some of the rows, brought to length one; dense ones of usual size without SciPy."""
-    found = rows[some]
-    if isinstance(found, np.ndarray):
-        squares = np.einsum("ij,ij->i", found, found)
+def _unit_length(rows: Matrix) -> Matrix:
+    """Bring rows to length one, in place and without SciPy if dense and of usual size."""
+    if isinstance(rows, np.ndarray):
+        squares = np.einsum("ij,ij->i", rows, rows)
         if squares.min() > 0.0 and squares.max() < np.inf:
-            found /= np.sqrt(squares)[:, None]
-            return found
-    check_finite(rows, "features")
-    dense = on_use("zonodpp.linalg.dense")
-    unit: Matrix = dense.unit_rows(found)
+            rows /= np.sqrt(squares)[:, None]
+            return rows
+    unit: Matrix = on_use("zonodpp.linalg.dense").unit_rows(rows)
     return unit
