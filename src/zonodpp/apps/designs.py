@@ -18,7 +18,7 @@ from zonodpp.arguments import as_count, as_flag
 from zonodpp.runs.sampling import sample
 from zonodpp.targets.design import Design
 
-Labels = ArrayLike | Callable[[Integers], ArrayLike]
+Responses = ArrayLike | Callable[[Integers], ArrayLike]  # measured, or what measures rows
 
 
 @dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
@@ -89,7 +89,7 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
     fit_intercept: bool = True
     random_state: int | np.random.RandomState | None = None
 
-    def fit(self, X: MatrixLike, y: Labels) -> Self:
+    def fit(self, X: MatrixLike, y: Responses) -> Self:
         """Draw rows, read their labels, and solve the least squares problem.
 
         Parameters
@@ -97,9 +97,9 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         X : (n_samples, n_features) array_like or DataFrame
             All rows. The columns, with the column of ones, must be linearly independent.
         y : array_like or function
-            Labels, (n_samples,) or (n_samples, n_outputs). Only those of the drawn rows are read:
-            all others may be anything, such as NaN. A function gets the numbers of the drawn rows,
-            each once and in ascending order, and returns their labels.
+            Responses, (n_samples,) or (n_samples, n_outputs). Only those of the drawn rows are
+            read: all others may be anything, such as NaN. A function gets the numbers of the drawn
+            rows, each once and in ascending order, and returns their responses.
 
         Returns
         -------

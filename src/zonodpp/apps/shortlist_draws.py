@@ -13,7 +13,7 @@ from zonodpp.runs.sampling import sample
 from zonodpp.targets.kdpp import KDPP
 
 _CLOSE = 0.005  # error allowed in the expected relevance, as a share of its range
-_STEPS = 40
+_STEPS = 40  # strengths tried at most; bisection needs 10 to 20
 _SMALLEST = -300.0  # log of the smallest factor of an item: its square is a positive number
 _STRONGEST = -2.0 * _SMALLEST  # beyond it, the less relevant half of the range has that factor
 

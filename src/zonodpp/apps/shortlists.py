@@ -186,7 +186,7 @@ def shortlist(
     (3, True)
     """
     if getattr(features, "ndim", 2) == 3:
-        return _batch(**locals())
+        return _batch(**locals())  # the arguments: nothing else has a name yet
 
     rows = as_rows(features)
     n = rows.shape[0]

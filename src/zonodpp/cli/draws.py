@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -20,6 +19,7 @@ from zonodpp.cli.gaps import fill_gaps
 from zonodpp.cli.interface import Restriction, RunOptions, SampleOptions
 from zonodpp.cli.large import LargeTable, rows_to_sample
 from zonodpp.cli.names import aligned, find_items, label_text, on_one_line, restricted_items
+from zonodpp.samplers.methods import method_of
 from zonodpp.samples.storage import save_samples
 from zonodpp.targets.target import Target
 
@@ -110,9 +110,9 @@ def condition(target: Target, options: Restriction) -> Target:
 
 def run_sample(options: RunOptions, target: Target, track: _Sets = ()) -> Samples:
     """Call `zonodpp.sample` with the options of a command; exit if it returns no draws."""
-    names = ("draws", "method", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
-    run = options.pick(*names) | _method_options(options)
-    samples = sample(target, rng=options.seed, track=track or None, **run)
+    run = options.pick("draws", "chains", "burn_in", "thin", "seconds", "checkpoint", "workers")
+    method = method_of(options.method, target, _method_options(options), {})
+    samples = sample(target, method=method, rng=options.seed, track=track or None, **run)
     if not len(samples):  # Ctrl-C or --seconds in the burn-in; a warning has said so
         raise click.exceptions.Exit
     return samples
@@ -127,8 +127,6 @@ def _method_options(options: RunOptions) -> dict[str, object]:
         if not (name and equals):
             raise click.UsageError(f"-O takes NAME=VALUE, got {pair!r}")
         name = name.replace("-", "_")
-        if name in inspect.signature(sample).parameters:
-            raise click.UsageError(f"-O {name}: this is no option of a method; see --help")
         if name in found:
             raise click.UsageError(f"-O {name}: this option is given twice")
         try:

@@ -116,7 +116,7 @@ def _frame_type(kind: Any) -> Any:
     With types of Arrow, whole numbers stay whole in a column with empty cells.
     """
     pandas, pyarrow = (optional(name, "parquet", "Parquet") for name in ("pandas", "pyarrow"))
-    # pandas has own types for periods and intervals; rows of views cannot be taken.
+    # pandas has its own types for periods and intervals; PyArrow cannot pick rows of views.
     views = kind in (pyarrow.string_view(), pyarrow.binary_view())
     return None if views or isinstance(kind, pyarrow.ExtensionType) else pandas.ArrowDtype(kind)
 
@@ -127,7 +127,7 @@ def _typed(cells: DataFrame) -> DataFrame:
     gaps = cells.map(is_gap)
     text = io.StringIO(cells.mask(gaps).to_csv(index=False))
     words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
-    # Without low_memory the type of a column is found of all its cells, not of some.
+    # With low_memory=False all cells of a column decide on its type, not only some of them.
     table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
     table = table.set_axis(cells.columns, axis="columns").mask(gaps)
     for place in range(table.shape[1]):

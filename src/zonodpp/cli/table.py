@@ -133,9 +133,10 @@ def _delimiter(lines: list[str]) -> str:
 
 
 def _first_rows(lines: list[str], delimiter: str) -> list[list[str]]:
-    """Cut the first rows into cells; one with quotes that end within a cell is the last, and empty.
+    """Cut the first rows into cells, up to a row with wrong quotes, of which no cell is returned.
 
-    A row may have several lines, since a quoted cell may hold line ends and separators.
+    Quotes are wrong if they end within a cell. A row may have several lines, since a quoted cell
+    may hold line ends and separators.
     """
     rows: list[list[str]] = []
     try:

@@ -17,7 +17,7 @@ from zonodpp.samplers.mixture import first_above
 # A proposal whose squared share outside the span is smaller counts as inside: the share is rounding
 # error. The proposal would be accepted with no larger probability, so the law hardly changes.
 INSIDE = 1e-14
-INSIDE_AT_START = 1e-12
+INSIDE_AT_START = 1e-12  # the same for the bases in which walks start
 
 
 search = of_processor(first_above)

@@ -234,7 +234,7 @@ def draw_by_rejection(
                 propose(rng, alias, lengths, pending, levels)
                 h = 0
                 is_fetched = sparse
-            if not is_fetched:  # plain loops: slice assignment would wait for each column
+            if not is_fetched:  # in loops several columns are fetched at once, unlike in slices
                 for b in range(h, BATCH):
                     item = pending[b]
                     for i in range(r):

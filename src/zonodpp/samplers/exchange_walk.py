@@ -63,7 +63,7 @@ class ExchangeChain(NamedTuple):
     subsets: Subsets
     tracked: Floats
     thin: int
-    progress: Integers  # (4,) the draw, the step, and an exchange that waits: its place and item
+    progress: Integers  # (4,) draw, step; place and item of an exchange that waits for a new T
     counts: Integers
 
 

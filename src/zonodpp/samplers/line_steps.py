@@ -40,9 +40,9 @@ ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from
     FIRST_AHEAD,  # length of the first tile's part of the line, ahead
     FIRST_BACK,  # and back
     AHEAD,  # the part of the window that lies ahead of the point, between 0 and 1
-    GONE,  # where a half of the line is to go on: the length walked,
-    DENSITY,  # the log density of the tile relative to the first,
-    VISITED,  # and the number of tiles
+    GONE,  # of the present half of the line, if it is interrupted: the length walked so far,
+    DENSITY,  # the log density of the tile reached, relative to the first,
+    VISITED,  # and the number of tiles visited
 ) = range(lines.TALLY)
 
 

@@ -27,7 +27,7 @@ _GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are spread evenly, neighbou
 
 
 class Block(NamedTuple):
-    """Consecutive rows of a batch as the law sees them, valid until the next block is made."""
+    """Consecutive rows of a batch, as a `View` returns them; valid until the next block is made."""
 
     rows: Floats
     weights: Floats | None
@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """How the law sees rows: as they are, or centred and along principal directions."""
+    """The features of rows: the rows as they are, or their principal coordinates."""
 
     mean: Floats | None = None
     directions: Floats | None = None  # (d, r)
@@ -71,7 +71,7 @@ class View:
             yield Block(*self.seen(rows, weights), total)
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
-        """Return rows and weights as the law sees them; the rows may be overwritten."""
+        """Return the features of rows, and their weights; the rows may be overwritten."""
         if self.mean is not None:
             rows -= self.mean
         if self.directions is not None and self.accurate:

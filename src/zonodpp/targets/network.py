@@ -7,11 +7,12 @@ is subtracted, so every result keeps its digits, whatever the weights are (Grass
 Heyman 1985). When only the two ends of an edge are left, the conductance between them is the
 effective one, and a random spanning tree holds the edge with probability weight / conductance.
 
-All edges are served together. `halve_edges` halves the edges of the graph again and again, down to
-a few. The boundary of a set of edges holds the nodes that it shares with other edges. An upward
-pass reduces each set of edges to its boundary, by joining the networks of its two halves. A
-downward pass reduces what is outside each set to the same boundary, by joining what is outside the
-set it was cut from with the other half. With that, the smallest sets are networks of a few nodes.
+The probabilities of all edges are computed together. `halve_edges` halves the edges of the graph
+again and again, down to a few. The boundary of a set of edges holds the nodes that it shares with
+other edges. An upward pass reduces each set of edges to its boundary, by joining the networks of
+its two halves. A downward pass reduces what is outside each set to the same boundary, by joining
+what is outside the set it was cut from with the other half. With that, the smallest sets are
+networks of a few nodes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _SMALLER = 2.0**-24  # factor by which they are scaled
 PACE = 2.5e9  # (nodes joined)^3 a second, for all three networks that join the two halves of a set
 CALL = 1e-3  # seconds that a set of edges takes, however small it is
 LONG = 60.0  # seconds from which on work is announced by a warning
-_TERMINALS = 128  # nodes that sets of edges may touch to be served by one elimination
+_TERMINALS = 128  # ends of edges in the sets of items that one elimination serves
 
 
 class Network:

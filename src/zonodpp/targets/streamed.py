@@ -34,7 +34,7 @@ class StreamedDPP(ProjectionDPP):
     source : RowSource
         Where the rows come from.
     view : View, optional
-        How the law sees the rows: as they are (the default), or along a few directions.
+        The features of the rows: the rows as they are (the default), or principal coordinates.
     ids : RowSource, optional
         Where the labels of the rows come from.
 
