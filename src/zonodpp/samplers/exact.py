@@ -137,14 +137,14 @@ class ExactDraws:
     def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Draw len(subsets) bases."""
         tables, r = (self.columns, self.whitening, self.lengths), self.width
+        queue = state["pending"], state["levels"], state["head"]
+        # N, a batch of columns and two rows, filled up to whole vectors.
+        scratch = np.zeros((r + BATCH + 2, r + -r % VECTOR))
         if self.algorithm == "chain-rule":
             draw_by_chain_rule(rng, *tables, self.leverages, subsets)
             state["counts"] += len(subsets), subsets.size
         elif not draw_by_rejection(
-            *(address_of(rng), *tables, self.alias, subsets),
-            *(state[name] for name in ("counts", "pending", "levels", "head")),
-            # N, a batch of columns and two rows, filled up to whole vectors.
-            np.zeros((r + BATCH + 2, r + -r % VECTOR)),
+            address_of(rng), *tables, self.alias, subsets, state["counts"], *queue, scratch
         ):
             raise ArithmeticError(
                 f"more than {PATIENCE} r proposals in a row were rejected: the array that the "

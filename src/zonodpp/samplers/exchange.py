@@ -38,7 +38,7 @@ from zonodpp.linalg.dense import column_chunks, frozen
 from zonodpp.samplers import Sampler, Sets, State, exchange_walk
 from zonodpp.samplers.chains import ChainOnBases, chain_on_bases, renew
 from zonodpp.samplers.exchange_walk import BasisState, ExchangeChain, ExchangeScratch
-from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers.tracking import Recording, SetTracker
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.targets.target import Target
 
@@ -146,17 +146,14 @@ class ExchangeWalk(ChainOnBases):
     def chain(self, state: State, subsets: Subsets, tracked: Floats, thin: int) -> ExchangeChain:
         """Return what compiled steps work on."""
         basis = BasisState(*(state[name] for name in BasisState._fields))
-        (r, n), empty = (self.width, self.columns.lengths.size), np.empty
-        scratch = ExchangeScratch(
-            *(empty(n), empty(n), empty(n // exchange_walk.BLOCK), empty(r)),
-            ordered=np.sort(basis.inside).astype(np.int32),
-            others=empty(r + 1, np.int32),
-        )
-        return ExchangeChain(
-            *(RULES.index(self.rule), self.power, self.columns, self.alias, self.whole),
-            *(self.oldest, basis, scratch, self.tracker.starts, self.tracker.items),
-            *(subsets, tracked, thin, np.array([0, 0, 0, -1]), state["counts"]),
-        )
+        r, n, tracker = self.width, self.columns.lengths.size, self.tracker
+        row, weights, sums = np.empty(n), np.empty(n), np.empty(n // exchange_walk.BLOCK)
+        ordered, others = np.sort(basis.inside).astype(np.int32), np.empty(r + 1, np.int32)
+        scratch = ExchangeScratch(row, weights, sums, np.empty(r), ordered, others)
+        record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
+        progress, counts = np.array([0, 0, 0, -1]), state["counts"]
+        settings = RULES.index(self.rule), self.power, self.columns, self.alias, self.whole
+        return ExchangeChain(*settings, self.oldest, basis, scratch, record, progress, counts)
 
     def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""

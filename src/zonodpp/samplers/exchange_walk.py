@@ -14,6 +14,7 @@ from zonodpp.basis.alias import draw_alias
 from zonodpp.basis.columns import UnitColumns, dot, tableau_column, tableau_entry, tableau_row
 from zonodpp.basis.inverse import replace_item, row_length
 from zonodpp.samplers.chains import ACCEPTED, BASIS_COUNTERS, STEPS
+from zonodpp.samplers.tracking import Recording
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = (*BASIS_COUNTERS, "tiny pivots")
@@ -58,11 +59,7 @@ class ExchangeChain(NamedTuple):
     oldest: int  # updates after which the tableau is computed anew
     basis: BasisState
     scratch: ExchangeScratch
-    starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
-    items: Integers
-    subsets: Subsets
-    tracked: Floats
-    thin: int
+    record: Recording
     progress: Integers  # (4,) draw, step; place and item of an exchange that waits for a new T
     counts: Integers
 
@@ -254,12 +251,12 @@ def walk(address: int, chain: ExchangeChain) -> bool:
     """
     rng = generator_at(address)
     inside, _, place, _, age = chain.basis
-    subsets, progress, weights = chain.subsets, chain.progress, chain.scratch.weights
-    starts, items, ordered = chain.starts, chain.items, chain.scratch.ordered
+    starts, items, subsets, tracked, thin = chain.record
+    progress, weights, ordered = chain.progress, chain.scratch.weights, chain.scratch.ordered
     r, sets = inside.shape[0], starts.shape[0] - 1
     k, step, s, t = progress
     while k < subsets.shape[0]:
-        while step < chain.thin:
+        while step < thin:
             if age[0] >= chain.oldest:
                 progress[0], progress[1], progress[2], progress[3] = k, step, s, t
                 return False
@@ -284,11 +281,11 @@ def walk(address: int, chain: ExchangeChain) -> bool:
                 present = 1.0
                 for m in range(starts[j], starts[j + 1]):
                     present = present if place[items[m]] >= 0 else 0.0
-                chain.tracked[k, j] += present
+                tracked[k, j] += present
             step += 1
         for i in range(r):
             subsets[k, i] = ordered[i]
         k += 1
         step = 0
-    chain.counts[STEPS] += subsets.shape[0] * chain.thin
+    chain.counts[STEPS] += subsets.shape[0] * thin
     return True

@@ -57,10 +57,10 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.starts, chain.items)
+    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
     scratch = pivots.scratch_in_kernel(memory, r, n)
     progress, tally = chain.progress, line.tally
-    while progress[lines.DRAW] < chain.subsets.shape[0]:
+    while progress[lines.DRAW] < chain.record.subsets.shape[0]:
         half = progress[lines.HALF]
         forward = 1.0 - 2.0 * half
         if tally[VISITED] == 0.0:
@@ -244,10 +244,10 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.starts, chain.items)
+    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
     scratch = pivots.scratch_in_kernel(memory, r, n)
     d, counts = line.d, chain.counts
-    while chain.progress[lines.DRAW] < chain.subsets.shape[0]:
+    while chain.progress[lines.DRAW] < chain.record.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
             return lines.OLD_HOME
         lines.draw_direction(rng, chain.rule.factor, scratch.weights, d)

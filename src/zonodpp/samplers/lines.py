@@ -9,10 +9,10 @@ import numpy as np
 
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._kernel_arguments import floats_at
-from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.basis.columns import UnitColumns, multiply, tableau_row
 from zonodpp.samplers.chains import BASIS_COUNTERS, STEPS
-from zonodpp.samplers.tracking import SetTracker
+from zonodpp.samplers.tracking import Recording, SetTracker
 from zonodpp.tiles.pivots import scratch_size
 
 COUNTERS = (*BASIS_COUNTERS, "moved", "tiles", "lost tiles")
@@ -69,11 +69,7 @@ class ZonotopeChain(NamedTuple):
     memory: Floats  # scratch, and behind it what `line_at` takes
     x: Floats  # (r,) the point, carried when tilings are fixed
     c: Floats  # (n,) the costs of the present tiling, for unit columns
-    starts: Integers
-    items: Integers
-    subsets: Subsets
-    tracked: Floats
-    thin: int
+    record: Recording
     progress: Integers  # DRAW, STEP and HALF: where to go on
     counts: Integers
 
@@ -208,12 +204,12 @@ def finish_step(chain: ZonotopeChain, basis: Integers, line: Line, total: float)
     progress, k = chain.progress, chain.progress[DRAW]
     chain.counts[STEPS] += 1
     for s in range(line.share.shape[0]):
-        chain.tracked[k, s] += line.inside[s] + line.share[s] / total
+        chain.record.tracked[k, s] += line.inside[s] + line.share[s] / total
         line.share[s] = 0.0
     progress[HALF] = 0
     progress[STEP] += 1
-    if progress[STEP] == chain.thin:
+    if progress[STEP] == chain.record.thin:
         progress[STEP] = 0
         progress[DRAW] += 1
         for p in range(basis.shape[0]):
-            chain.subsets[k, p] = basis[p]
+            chain.record.subsets[k, p] = basis[p]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,16 @@ from zonodpp.arguments import as_items
 from zonodpp.linalg.dense import frozen
 from zonodpp.samplers import Sampler, Sets
 from zonodpp.targets.target import Target
+
+
+class Recording(NamedTuple):
+    """What a compiled walk records: its draws, and the presence of tracked sets."""
+
+    starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
+    items: Integers
+    subsets: Subsets  # (draws, width)
+    tracked: Floats  # (draws, sets) presence, added up over the steps of a draw
+    thin: int  # the steps of a draw
 
 
 def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list[int]] | None:

@@ -15,6 +15,7 @@ from zonodpp.samplers import State, lines
 from zonodpp.samplers.chains import ChainOnBases, renew
 from zonodpp.samplers.line_steps import run_by_long_steps, run_by_walk
 from zonodpp.samplers.lines import Rule, ZonotopeChain
+from zonodpp.samplers.tracking import Recording
 from zonodpp.tiles.chord import Ellipsoid
 from zonodpp.tiles.pivots import put_tile, tile_at, tile_rows
 from zonodpp.tiles.tilings import find_tile, place_point, point_of, tile_from_basis
@@ -52,10 +53,10 @@ class ZonotopeWalk(ChainOnBases):
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
         stack, memory = tile_rows(r, n, 3), lines.line_memory(r, n, tracker)
         stack[lines.HOME] = state["tile"]
+        record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
+        x, c, progress, counts = state["x"], state["c"], np.zeros(3, np.int64), state["counts"]
         chain = ZonotopeChain(
-            *(self.columns, self.rule, stack, memory, state["x"], state["c"]),
-            *(tracker.starts, tracker.items, subsets, tracked, thin),
-            *(np.zeros(3, np.int64), state["counts"]),
+            self.columns, self.rule, stack, memory, x, c, record, progress, counts
         )
         address, status = address_of(rng), lines.LOST
         while status != lines.DONE:
@@ -72,7 +73,7 @@ class ZonotopeWalk(ChainOnBases):
         """Compute T anew, or find a lost tile again, as the status of a kernel asks."""
         r, n, x, c = self.width, len(chain.c), chain.x, chain.c
         home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
-        line = lines.line_at(chain.memory, r, n, chain.starts, chain.items)
+        line = lines.line_at(chain.memory, r, n, chain.record.starts, chain.record.items)
         tile, d = (walker, line.along) if status == lines.OLD_WALKER else (home, line.d)
         renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis))
         tile.v[:] = tile.T @ d
