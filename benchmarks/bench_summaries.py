@@ -27,8 +27,8 @@ from scipy.spatial.distance import jensenshannon
 
 from benchmarks import Job, Row, compare, interleaved, left_out, measured, missing, peer, texts
 from zonodpp.apps import summarize
-from zonodpp.apps.languages import words
-from zonodpp.apps.sentences import split_sentences
+from zonodpp.apps._languages import words
+from zonodpp.apps._sentences import split_sentences
 
 SEED = 20170411
 BUDGETS = (100, 250)

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, left_out, measured
 from zonodpp import Zonotope
-from zonodpp.zonotope.volume import estimate_volume
+from zonodpp.zonotope._volume import estimate_volume
 
 SLOW = "Gaussian 100 x 200"
 

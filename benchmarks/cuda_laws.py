@@ -19,11 +19,11 @@ import numpy as np
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP
-from zonodpp.cuda.chains import prepare_on_device
-from zonodpp.cuda.entering import BlockShape
-from zonodpp.cuda.exact import layout_for
-from zonodpp.cuda.groups import Layout
-from zonodpp.cuda.warps import WARP
+from zonodpp._cuda.chains import prepare_on_device
+from zonodpp._cuda.entering import BlockShape
+from zonodpp._cuda.exact import layout_for
+from zonodpp._cuda.groups import Layout
+from zonodpp._cuda.warps import WARP
 
 SEED = 20170411
 THRESHOLD = 1e-4

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks import Row
-from zonodpp.plotting.style import colours
+from zonodpp.plotting._style import colours
 
 NAMES = {
     "heat-bath": "exchange, heat-bath",

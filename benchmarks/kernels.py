@@ -15,27 +15,17 @@ import numpy as np
 from benchmarks import SEED
 from benchmarks.limits import Count
 from zonodpp import Exchange
-from zonodpp._jit import VECTOR, jit, no_refcount
-from zonodpp._types import Floats, Integers
-from zonodpp.basis.columns import (
+from zonodpp._basis.columns import (
     UnitColumns,
     basis_matrix,
     tableau_column,
     tableau_row,
 )
-from zonodpp.basis.inverse import independent_items, replace_item
-from zonodpp.samplers import picks
-from zonodpp.samplers.exchange_walk import (
-    ExchangeChain,
-    entering_weights,
-    pick,
-    propose_entering,
-    read_column,
-)
-from zonodpp.samplers.lines import HOME, WALKER, copy_tile, price_basis, set_bounds
-from zonodpp.tiles.frame import frame_of
-from zonodpp.tiles.long_step import long_ratio_test
-from zonodpp.tiles.pivots import (
+from zonodpp._basis.inverse import independent_items, replace_item
+from zonodpp._jit import VECTOR, jit, no_refcount
+from zonodpp._tiles.frame import frame_of
+from zonodpp._tiles.long_step import long_ratio_test
+from zonodpp._tiles.pivots import (
     TileScratch,
     TileState,
     copy_of,
@@ -50,7 +40,17 @@ from zonodpp.tiles.pivots import (
     tile_rows,
     tile_scratch,
 )
-from zonodpp.tiles.tilings import tile_from_basis
+from zonodpp._tiles.tilings import tile_from_basis
+from zonodpp._types import Floats, Integers
+from zonodpp.samplers import _picks as picks
+from zonodpp.samplers._exchange_walk import (
+    ExchangeChain,
+    entering_weights,
+    pick,
+    propose_entering,
+    read_column,
+)
+from zonodpp.samplers._lines import HOME, WALKER, copy_tile, price_basis, set_bounds
 
 NUMBER = 8  # bytes
 

@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from benchmarks import Row
-from zonodpp.plotting.style import INK, colours
+from zonodpp.plotting._style import INK, colours
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))

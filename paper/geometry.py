@@ -8,7 +8,7 @@ import numpy as np
 
 from paper.verdicts import Verdict
 from zonodpp._types import Floats
-from zonodpp.runs.sampling import sample
+from zonodpp.runs._sampling import sample
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope import Zonotope
 

@@ -14,8 +14,8 @@ from paper.spanning_trees_figures import figures
 from paper.spanning_trees_verdicts import verdicts
 from zonodpp._types import Floats
 from zonodpp.diagnostics import psrf_evolution
-from zonodpp.runs.sampling import sample
-from zonodpp.samplers.tracking import SetTracker
+from zonodpp.runs._sampling import sample
+from zonodpp.samplers._tracking import SetTracker
 from zonodpp.samples import Samples
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope import Zonotope

@@ -20,8 +20,8 @@ from benchmarks.cuda_laws import (
     wrong_power,
 )
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp.cuda import devices, entering, philox, warps
-from zonodpp.cuda.compile import kernel
+from zonodpp._cuda import devices, entering, philox, warps
+from zonodpp._cuda.compile import kernel
 
 # On a real GPU there are millions of draws.
 MORE_DRAWS, MORE_CHAINS = (1, 1) if config.ENABLE_CUDASIM else (10, 1000)

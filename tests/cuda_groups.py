@@ -1,12 +1,12 @@
 """What the kernels ask of a GPU, for numba's simulator, which has no shuffles and no device.
 
 Threads speak by shared memory, and warps have four threads. Import this file before any other of
-`zonodpp.cuda`.
+`zonodpp._cuda`.
 """
 
 from numba import cuda, float64, int32
 
-from zonodpp.cuda import devices, warps
+from zonodpp._cuda import devices, warps
 
 WARP = 4
 

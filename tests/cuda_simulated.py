@@ -15,7 +15,7 @@ from numba import cuda
 from numba.cuda.simulator import kernel, kernelapi
 from numba.np import numpy_support
 
-from zonodpp.cuda import (
+from zonodpp._cuda import (
     engines,
     entering,
     exact,

@@ -10,8 +10,10 @@ from cases import extreme_matrices, hard_targets, targets
 from law import assert_exact_law, assert_law, assert_not_law
 
 from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample
-from zonodpp.linalg.dense import frozen
-from zonodpp.samplers import exact, picks, remembered
+from zonodpp._linalg.dense import frozen
+from zonodpp.samplers import _exact as exact
+from zonodpp.samplers import _picks as picks
+from zonodpp.samplers import _remembered as remembered
 
 DRAWS = 20_000
 ALGORITHMS = ("rejection", "chain-rule")

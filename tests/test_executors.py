@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
-from zonodpp.runs import parcels, tasks
+from zonodpp.runs import _parcels as parcels
+from zonodpp.runs import _tasks as tasks
 
 CALLS = {
     "exact": {"method": "exact"},

@@ -14,12 +14,14 @@ from law import assert_law, assert_not_law
 
 from benchmarks.oracles import HighsOracle
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
-from zonodpp.basis.columns import matrix_of
-from zonodpp.linalg.dense import frozen
-from zonodpp.samplers import hit_and_run, line_steps, zonotope_walk
-from zonodpp.samplers.hit_and_run import TILES_PER_ITEM_TRACKED
-from zonodpp.tiles import frame
-from zonodpp.tiles.pivots import tile_at
+from zonodpp._basis.columns import matrix_of
+from zonodpp._linalg.dense import frozen
+from zonodpp._tiles import frame
+from zonodpp._tiles.pivots import tile_at
+from zonodpp.samplers import _hit_and_run as hit_and_run
+from zonodpp.samplers import _line_steps as line_steps
+from zonodpp.samplers import _zonotope_walk as zonotope_walk
+from zonodpp.samplers._hit_and_run import TILES_PER_ITEM_TRACKED
 
 OPTIONS = {
     "default": {},

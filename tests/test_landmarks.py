@@ -17,10 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from zonodpp.apps import LandmarkSelector, landmark_features, landmark_search
-from zonodpp.apps.landmark_features import kernel_features, principal_axes
-from zonodpp.apps.landmark_rows import DistinctRows, merge, row_keys
-from zonodpp.apps.landmark_search import (
+from zonodpp.apps import LandmarkSelector
+from zonodpp.apps import _landmark_features as landmark_features
+from zonodpp.apps import _landmark_search as landmark_search
+from zonodpp.apps._landmark_features import kernel_features, principal_axes
+from zonodpp.apps._landmark_rows import DistinctRows, merge, row_keys
+from zonodpp.apps._landmark_search import (
     _Landmarks,
     _leading_features,
     random_pivots,

@@ -21,9 +21,10 @@ from zonodpp import (
     prepare,
     sample,
 )
-from zonodpp.arguments import spawn
-from zonodpp.runs import tasks
-from zonodpp.samplers import remembered, zonotope_walk
+from zonodpp._arguments import spawn
+from zonodpp.runs import _tasks as tasks
+from zonodpp.samplers import _remembered as remembered
+from zonodpp.samplers import _zonotope_walk as zonotope_walk
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 8))

@@ -13,10 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
-from zonodpp.apps import Shortlist, near_duplicates, shortlist, shortlist_search
-from zonodpp.apps.shortlist_candidates import Candidates
-from zonodpp.apps.shortlist_limits import Limits
-from zonodpp.apps.shortlist_search import diversify, most_relevant
+from zonodpp.apps import Shortlist, near_duplicates, shortlist
+from zonodpp.apps import _shortlist_search as shortlist_search
+from zonodpp.apps._shortlist_candidates import Candidates
+from zonodpp.apps._shortlist_limits import Limits
+from zonodpp.apps._shortlist_search import diversify, most_relevant
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,14 @@ from law import assert_law, assert_not_law
 from sklearn.base import clone
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
+from zonodpp._arguments import spawn
+from zonodpp._streams.passes import View
+from zonodpp._streams.sources import Batch, array_rows, source_of
 from zonodpp.apps import LandmarkSelector
-from zonodpp.apps.landmark_streams import streamed_target
-from zonodpp.arguments import spawn
-from zonodpp.runs import sampling
-from zonodpp.samplers import streamed
-from zonodpp.streams.passes import View
-from zonodpp.streams.sources import Batch, array_rows, source_of
-from zonodpp.targets.streamed import StreamedDPP
+from zonodpp.apps._landmark_streams import streamed_target
+from zonodpp.runs import _sampling as sampling
+from zonodpp.samplers import _streamed as streamed
+from zonodpp.targets._streamed import StreamedDPP
 
 CASES = matrices()
 DRAWS = 20_000
@@ -498,7 +498,7 @@ def test_a_selector_takes_streams(table, tmp_path):
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 50_000)
+    monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda: 50_000)
 
 
 def test_the_command_line_reads_large_arrays_in_passes(call, tmp_path, table, little_memory):

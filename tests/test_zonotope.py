@@ -13,7 +13,7 @@ from scipy.spatial import ConvexHull
 from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
-from zonodpp.tiles import frame
+from zonodpp._tiles import frame
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
 

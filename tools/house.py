@@ -257,6 +257,17 @@ def duplicate_names(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
     return {name: where for name, where in sorted(homes.items()) if len(where) > 1}
 
 
+def exposed(trees: dict[str, ast.Module]) -> set[str]:
+    """Return the classes and functions in whose whole path no name begins with an underscore."""
+    return {
+        f"{name}.{node.name}"
+        for name, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        and not re.search(r"\._", f"{name}.{node.name}")
+    }
+
+
 def main() -> None:
     """Print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -294,6 +305,7 @@ def main() -> None:
     print("duplicate names")
     for name, where in list(duplicate_names(trees).items())[: 4 * top]:
         print(f"  {name:<22}{', '.join(w.removeprefix('zonodpp.') for w in where)}")
+    print(f"defined without an underscore in the path: {len(exposed(trees))}")
     every = functions(trees)
     print("most complex functions")
     for count, lines, name in sorted(every, reverse=True)[:top]:

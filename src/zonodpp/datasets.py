@@ -12,7 +12,27 @@ from zonodpp._types import Floats
 
 
 class Table(NamedTuple):
-    """Items as rows, with names for rows and columns."""
+    """Items as rows, with names for rows and columns.
+
+    Parameters
+    ----------
+    names : list of str
+        The names of the items.
+    columns : list of str
+        The names of the features.
+    values : (items, features) array
+        The features.
+
+    See Also
+    --------
+    foods : Returns one.
+
+    Examples
+    --------
+    >>> from zonodpp.datasets import foods
+    >>> foods().names[:3]
+    ['apple', 'banana', 'orange']
+    """
 
     names: list[str]
     columns: list[str]

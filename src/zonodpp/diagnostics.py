@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._arguments import as_positive, one_of
 from zonodpp._optional import optional
+from zonodpp._psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp._types import Floats, Integers, ItemsLike
-from zonodpp.arguments import as_positive, one_of
-from zonodpp.psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._linalg.dense import row_chunks
 from zonodpp._types import Floats, Integers
-from zonodpp.apps.languages import count_words, words
-from zonodpp.linalg.dense import row_chunks
+from zonodpp.apps._languages import count_words, words
 
 _BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 _SIDE = 2**11  # summaries in a block at most: each is compared with all of another block
@@ -25,6 +25,20 @@ _SIDE = 2**11  # summaries in a block at most: each is compared with all of anot
 
 def rouge_1f(first: str, second: str) -> float:
     """Return ROUGE-1F of two texts, as the package rouge-score does for ASCII, without stemming.
+
+    Parameters
+    ----------
+    first, second : str
+        The texts.
+
+    Returns
+    -------
+    float
+        Between 0, if they share no word, and 1, if they have the same words as often.
+
+    See Also
+    --------
+    mean_rouge : The mean over many texts, which are sets of sentences.
 
     Examples
     --------
@@ -50,6 +64,11 @@ def mean_rouge(tokens: Sequence[Sequence[str]], candidates: ArrayLike, draws: Ar
     Returns
     -------
     (len(candidates),) array
+        The means.
+
+    See Also
+    --------
+    minimum_bayes_risk : The draw for which it is largest.
 
     Examples
     --------
@@ -99,6 +118,11 @@ def minimum_bayes_risk(
         Its mean ROUGE-1F.
     means : (distinct draws,) array
         The mean ROUGE-1F of each distinct draw, in lexicographic order.
+
+    See Also
+    --------
+    mean_rouge : What it maximises.
+    zonodpp.apps.summarize : Chooses so with ``answer="mbr"``.
 
     Examples
     --------

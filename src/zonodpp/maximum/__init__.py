@@ -1,5 +1,5 @@
 """The most likely subset."""
 
-from zonodpp.maximum.search import Maximum, find_map, maximise
+from zonodpp.maximum._search import Maximum, find_map
 
-__all__ = ["Maximum", "find_map", "maximise"]
+__all__ = ["Maximum", "find_map"]

@@ -1,0 +1,226 @@
+"""What people pass in, checked once at the boundary and turned into plain arrays."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from typing import Any, SupportsIndex, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._types import Floats, Integers, ItemsLike, Labels, Matrix, MatrixLike, Rng, SeedLike
+
+
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Return names with commas between them; of many names the first ones and the number of all.
+
+    Examples
+    --------
+    >>> from zonodpp._arguments import listed
+    >>> listed("abc"), listed("abcdef", most=2)
+    ('a, b, c', 'a, b, ... (6 in all)')
+    """
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown
+
+
+def is_dataframe(X: object) -> TypeGuard[Any]:
+    """Tell whether X is a pandas DataFrame, without importing pandas."""
+    return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
+
+
+def labels_of(table: object, axis: str) -> Labels | None:
+    """Return the names that a DataFrame has for its "index" or its "columns", else None."""
+    return list(getattr(table, axis)) if is_dataframe(table) else None
+
+
+def as_matrix(X: MatrixLike, name: str) -> Matrix:
+    """Return X as a float64 array, or as a sparse float64 CSC array if it is scipy.sparse.
+
+    An array that already is float64 is not copied.
+    """
+    # Nothing is sparse before SciPy is imported; importing it here would delay every start.
+    sp = sys.modules.get("scipy.sparse")
+    sparse = sp is not None and sp.issparse(X)
+    matrix: Any = X if sparse else _as_floats(X, name)
+    if matrix.ndim != 2:
+        advice = "a single row is [values], a single column values[:, None]"
+        raise ValueError(f"{name} must be a 2-d array, got {matrix.ndim} dimension(s); {advice}")
+    if 0 in matrix.shape:
+        raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
+    if sp is not None and sparse:
+        matrix = sp.csc_array(matrix, copy=True)
+        matrix.data = _as_floats(matrix.data, name)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _as_floats(X: MatrixLike, name: str) -> Floats:
+    if is_dataframe(X):
+        text = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "biuf"]
+        if text:
+            found = f"columns that are not numeric: {listed(text)}"
+            raise TypeError(f"{name} has {found}; drop or encode them first")
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; fill or drop them first")
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind in "biufO":
+            return np.asarray(array, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"{name} must hold real numbers: {error}") from None
+    raise TypeError(f"{name} must hold real numbers, got entries of type {array.dtype}")
+
+
+def check_finite(matrix: Matrix, name: str) -> None:
+    """Raise with the place of the first NaN or infinity, if there is one."""
+    values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = np.nonzero(~finite)
+        places = bad if isinstance(matrix, np.ndarray) else [k[bad] for k in matrix.tocoo().coords]
+        first = ", ".join(str(index[0]) for index in places)
+        found = f"NaN or infinity in {len(bad[0])} of its entries, the first at [{first}]"
+        raise ValueError(f"{name} has {found} (counted from 0); impute or drop them first")
+
+
+def as_column(values: ArrayLike, n: int, name: str) -> Floats:
+    """Return n finite numbers, one for each item."""
+    column = _as_floats(values, name)
+    if column.shape != (n,):
+        expected = f"one entry for each of the {n} items"
+        raise ValueError(f"{name} must have {expected}, got shape {column.shape}")
+    check_finite(column, name)
+    return column
+
+
+def as_scores(values: ArrayLike, n: int, name: str, hint: str = "") -> Floats:
+    """Return n non-negative numbers, one for each item; ``hint`` says what to do with others."""
+    scores = as_column(values, n, name)
+    if (scores < 0).any():
+        first = int(np.argmax(scores < 0))
+        raise ValueError(f"{name} must not be negative; {name}[{first}] = {scores[first]:g}{hint}")
+    return scores
+
+
+def as_weights(weights: ArrayLike | None, n: int) -> Floats | None:
+    """Return item weights q as an array of n non-negative numbers, not all zero."""
+    if weights is None:
+        return None
+    q = as_scores(weights, n, "weights").copy()
+    if not q.any():
+        raise ValueError("weights are all zero: no item could ever be picked")
+    q.flags.writeable = False
+    return q
+
+
+def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Integers:
+    """Return item indices as an integer array, checked to lie in 0..n-1 without repeats.
+
+    If ``filled``, sets may be filled up with -1 to the size of the largest.
+    """
+    try:
+        items = np.atleast_1d(np.asarray(sorted(S) if isinstance(S, set | frozenset) else S))
+    except ValueError:
+        otherwise = "fill smaller sets up with -1" if filled else "or pass one set"
+        raise ValueError(f"{name} must hold sets of the same size; {otherwise}") from None
+    if items.size == 0:
+        return np.zeros(items.shape, dtype=np.int64)
+    if not np.issubdtype(items.dtype, np.integer):
+        expected = "item numbers (integers from 0)"
+        raise TypeError(f"{name} must hold {expected}, got {items.dtype} entries")
+    if items.min() < -int(filled) or items.max() >= n:
+        found = f"values from {items.min()} to {items.max()}"
+        raise ValueError(f"{name} must hold item numbers from 0 to {n - 1}, got {found}")
+    ordered = np.sort(items, axis=-1)
+    if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
+        raise ValueError(f"{name} holds the same item twice")
+    return items.astype(np.int64)
+
+
+def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1) -> int:
+    """Return a whole number from ``least`` to ``most``, by default the largest int64."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    if number > most:
+        raise ValueError(f"{name} must be at most {most:,}, got a number above that")
+    return number
+
+
+def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above zero or, with ``or_zero``, a number that is not negative."""
+    try:
+        if isinstance(value, str | bool):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not (np.isfinite(number) and (number > 0 or (or_zero and number == 0))):
+        expected = "finite number, zero or more" if or_zero else "positive finite number"
+        raise ValueError(f"{name} must be a {expected}, got {number:g}")
+    return number
+
+
+def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[Rng]:
+    """Return new generators, independent of the stream that ``rng`` itself yields.
+
+    A user who made data with ``default_rng(0)`` and passes ``rng=0`` must not get the numbers of
+    the data again. Another purpose gives other generators, so that the same seed may be passed to
+    each of several functions.
+    """
+    try:
+        if isinstance(rng, int):  # the same children as below, made faster
+            keys = (np.random.SeedSequence(rng, spawn_key=(k,)) for k in range(count))
+            children = list(map(np.random.default_rng, keys))
+        else:
+            children = _children(np.random.default_rng(rng), count)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "rng must be a seed, that is a whole number from 0 or a list of them, or a numpy "
+            f"Generator; got {rng!r}"
+        ) from None
+    if not purpose:
+        return children
+    number = zlib.crc32(purpose.encode())
+    seeds = [child.integers(2**63, size=2).tolist() for child in children]
+    return [np.random.default_rng([*seed, number]) for seed in seeds]
+
+
+def _children(rng: Rng, count: int) -> list[Rng]:
+    try:
+        return rng.spawn(count)
+    except TypeError:  # a legacy RandomState has nothing to spawn from
+        return [np.random.default_rng(pair) for pair in rng.integers(2**63, size=(count, 2))]
+
+
+def as_flag(value: object, name: str) -> bool:
+    """Return a bool; words such as "no", which Python takes for true, are refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def one_of(value: object, name: str, known: Sequence[str]) -> str:
+    """Return value if it is one of the known words, else raise an error that lists them."""
+    if not (isinstance(value, str) and value in known):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")
+    return str(value)
+
+
+def physical_memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return 2**48  # bytes that processors can address

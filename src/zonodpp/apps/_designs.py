@@ -1,0 +1,175 @@
+"""`DesignRegression`: unbiased least squares from the labels of a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.linear_model import LinearRegression
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from zonodpp._arguments import as_count, as_flag
+from zonodpp._types import Floats, Integers, MatrixLike
+from zonodpp.runs._sampling import sample
+from zonodpp.targets._design import Design
+
+Responses = ArrayLike | Callable[[Integers], ArrayLike]  # measured, or what measures rows
+
+
+@dataclass(eq=False, repr=False)  # scikit-learn defines == and repr
+class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression from the labels of k rows, unbiased for the fit to all rows.
+
+    The mean of the coefficients over draws is the least squares solution of all rows, whatever the
+    labels are: they need not come from a linear model. Least squares on rows that are drawn
+    uniformly is biased.
+
+    Parameters
+    ----------
+    k : int, optional
+        How many rows to draw, at least as many as coefficients (the intercept counts as one).
+        None: twice as many as coefficients, or all rows if there are fewer.
+    rescaled : bool, default False
+        False: volume sampling, P(S) proportional to det(X_S' X_S); see `zonodpp.Design`. It suits
+        labels with independent noise of one variance. True: leveraged volume sampling. With d
+        coefficients, d rows come from the projection DPP of X. The others are drawn independently
+        in proportion to the leverage scores l, so that a row may be drawn twice. Row i has weight
+        1 / l_i in least squares. With high probability, the squared loss over all rows is at most
+        1 + epsilon times the least possible one for k of the order of d log d + d / epsilon,
+        whatever the labels are.
+    fit_intercept : bool, default True
+        Whether to add a column of ones.
+    random_state : int, RandomState or None
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    coef_ : (n_features,) or (n_outputs, n_features) array
+        Coefficients.
+    intercept_ : float or (n_outputs,) array
+        The constant; 0.0 without an intercept.
+    indices_ : (k,) array of int
+        The rows drawn, ascending; with ``rescaled=True`` some may occur twice.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    zonodpp.Design : The law of the rows.
+    zonodpp.find_map : A D-optimal design, which maximises its probability.
+
+    References
+    ----------
+    M. Derezinski, M. K. Warmuth, "Reverse iterative volume sampling for linear regression",
+    Journal of Machine Learning Research 19 (2018).
+
+    M. Derezinski, M. K. Warmuth, D. Hsu, "Leveraged volume sampling for linear regression",
+    NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zonodpp.apps import DesignRegression
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> def measure(rows):  # an experiment for each row that was drawn
+    ...     return 2.0 + X[rows] @ [1.0, 0.0, -1.0]
+    >>> model = DesignRegression(k=10, random_state=0).fit(X, measure)
+    >>> model.coef_.round(6) + 0.0, round(float(model.intercept_), 6), model.indices_.size
+    (array([ 1.,  0., -1.]), 2.0, 10)
+    """
+
+    k: int | None = None
+    _: KW_ONLY
+    rescaled: bool = False
+    fit_intercept: bool = True
+    random_state: int | np.random.RandomState | None = None
+
+    def fit(self, X: MatrixLike, y: Responses) -> Self:
+        """Draw rows, read their labels, and solve the least squares problem.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or DataFrame
+            All rows. The columns, with the column of ones, must be linearly independent.
+        y : array_like or function
+            Responses, (n_samples,) or (n_samples, n_outputs). Only those of the drawn rows are
+            read: all others may be anything, such as NaN. A function gets the numbers of the drawn
+            rows, each once and in ascending order, and returns their responses.
+
+        Returns
+        -------
+        DesignRegression
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            When k is larger than the number of rows or smaller than the number of coefficients, or
+            when columns are linearly dependent.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import DesignRegression
+        >>> DesignRegression(2, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).coef_
+        array([2.])
+        """
+        if y is None:
+            raise ValueError("DesignRegression requires y to be passed, but the target y is None")
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        has_intercept = as_flag(self.fit_intercept, "fit_intercept")
+        columns = np.column_stack([np.ones(len(X)), X]) if has_intercept else X
+        n, d = columns.shape
+        k = min(2 * d, max(n, d)) if self.k is None else as_count(self.k, "k", 1)
+        if not callable(y):
+            check_consistent_length(X, y)
+        state = check_random_state(self.random_state)
+        rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
+        rescaled = as_flag(self.rescaled, "rescaled")
+        target = Design(columns, min(k, d) if rescaled else k)
+        drawn = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
+        weights = np.ones(k)  # of the rows in least squares
+        if rescaled:
+            leverages = target.base.marginals()
+            others = rng.choice(n, k - d, p=leverages / leverages.sum())
+            drawn = np.sort(np.concatenate([drawn, others]))
+            weights = 1.0 / leverages[drawn]
+        self.indices_ = drawn
+        rows, places = np.unique(drawn, return_inverse=True)
+        labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
+        if labels.ndim not in (1, 2) or len(labels) != rows.size:
+            needed = f"y must give one label, or one row of labels, for each of {rows.size} rows"
+            raise ValueError(f"{needed} that were drawn, got an array of shape {labels.shape}")
+        assert_all_finite(labels, input_name="y")
+        model = LinearRegression(fit_intercept=has_intercept)
+        model.fit(X[drawn], labels[places], sample_weight=weights)
+        self.coef_, self.intercept_ = model.coef_, model.intercept_
+        return self
+
+    def predict(self, X: MatrixLike) -> Floats:
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array_like or DataFrame
+            Rows with the features of `fit`.
+
+        Returns
+        -------
+        (n_samples,) or (n_samples, n_outputs) array
+            Predicted labels.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import DesignRegression
+        >>> model = DesignRegression(2, random_state=0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+        >>> model.predict([[4.0]]).round(6)
+        array([9.])
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_.T + self.intercept_)

@@ -1,0 +1,138 @@
+"""``zonodpp trees``: read a graph, and draw random spanning trees of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import click
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp import ProjectionDPP, Samples
+from zonodpp._optional import optional
+from zonodpp.cli._command import NEEDED, Result, quoted
+from zonodpp.cli._draws import condition, describe, first_line, run_sample, share_table
+from zonodpp.cli._files import Source, open_source, read_array, readable, text_lines
+from zonodpp.cli._interface import GraphFormat, TreesOptions
+from zonodpp.cli._table import number_in
+
+_ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
+_SEPARATORS = re.compile(r"[,;\s]+")
+
+
+def draw_spanning_trees(options: TreesOptions) -> Result:
+    """Run ``zonodpp trees``."""
+    if options.unweighted and options.weight is not None:
+        raise click.UsageError("--weight and --unweighted exclude each other")
+    if options.draws is None and options.seconds is None:
+        options.draws = 1
+    samples = run_sample(options, condition(_read_graph(options), options))
+    found = describe(samples, options.seed)
+    writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
+    text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
+    return Result(text, found.data, rows, {**found.files, **writers})
+
+
+def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
+    """Yield chain, draw and ends of each edge, with its weight unless all weights are one."""
+    labels, weights = samples.target.labels, samples.target.weights
+    assert labels is not None
+    header = ["chain", "draw", "source", "target"]
+    edges = [[end if isinstance(end, int) else str(end) for end in label[:2]] for label in labels]
+    if weights is not None and (weights != 1).any():
+        header.append("weight")
+        edges = [[*ends, weight] for ends, weight in zip(edges, weights.tolist(), strict=True)]
+    yield [*header]
+    for chain, block in enumerate(samples.subsets.tolist()):
+        for draw, items in enumerate(block):
+            yield from ([chain, draw, *edges[item]] for item in items)
+
+
+def _text_of_trees(samples: Samples, seed: int | None) -> str:
+    if len(samples) == 1:
+        _, *rows = _rows_of_trees(samples)
+        lines = ([*map(str, row[2:4]), *(f"{weight:.17g}" for weight in row[4:])] for row in rows)
+        return "".join(" ".join(line) + "\n" for line in lines)
+    note = "all of them: --csv, --json or --out trees.npz"
+    return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
+
+
+def _write_tree(samples: Samples, path: str) -> None:
+    """Write the only tree of a run as GraphML or as an edge list."""
+    if len(samples) > 1:
+        raise ValueError("this kind of file holds one tree; pass --draws 1, or --out trees.csv")
+    if path.endswith(".graphml"):
+        optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
+        return
+    _, *rows = _rows_of_trees(samples)
+    for name in (str(end) for row in rows for end in row[2:4]):
+        if not name or name[0] in "#%" or _SEPARATORS.search(name):
+            advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
+            raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
+    Path(path).write_text(_text_of_trees(samples, None), encoding="utf-8")
+
+
+def _read_graph(options: TreesOptions) -> ProjectionDPP:
+    """Read a graph and make the target whose draws are its spanning trees."""
+    ending = options.file.rsplit(".", 1)[-1].lower()
+    format = options.format or _ENDINGS.get(ending)
+    source = open_source(options.file, format, get_args(GraphFormat))
+    names = None
+    if source.format == "graphml":
+        nx = optional(*NEEDED[".graphml"])
+        with readable(source, "GraphML") as stream:
+            graph = nx.read_graphml(stream)
+        if graph.is_directed() and not options.undirected:
+            raise ValueError(f"{source.name} is a directed graph; pass --undirected")
+        graph = graph.to_undirected() if options.undirected else graph
+    elif source.format == "edges":
+        names, graph = _read_edges(source, not options.unweighted)
+    else:
+        matrix = read_array(source, options.key)
+        if matrix.ndim != 2:
+            raise ValueError(f"{source.name}: a matrix has two dimensions, not {matrix.ndim}")
+        graph = sp.csr_array(matrix)
+        graph = (graph != 0).astype(np.float64) if options.unweighted else graph
+        if options.undirected:
+            if graph.nnz and graph.data.min() < 0:  # the larger of -1 and no edge would be no edge
+                raise ValueError(f"{source.name}: edge weights must be positive")
+            graph = graph.maximum(graph.T)
+    return ProjectionDPP.from_graph(graph, weight=options.weight, names=names)
+
+
+def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array]:
+    """Read lines ``u v [weight]``; return the names of the nodes and the adjacency matrix.
+
+    An edge given twice, in either direction, is one edge. The first row may have names of columns.
+    """
+    nodes: dict[str, int] = {}
+    edges: dict[tuple[int, int], tuple[float | None, int]] = {}  # weight and line
+    for line, text in enumerate(text_lines(source), 1):
+        parts = _SEPARATORS.split(text.strip())
+        weight = number_in(parts[2]) if len(parts) == 3 else None
+        is_heading = not edges and len(parts) == 3 and weight is None
+        if is_heading or parts[0][:1] in ("", "#", "%"):
+            continue
+        has_weight = weight is not None and (0 < weight < np.inf or not weighted)
+        if len(parts) != 2 + has_weight:
+            expected = "expected two nodes and perhaps a positive, finite weight"
+            got = quoted(" ".join(parts))
+            raise ValueError(f"{source.name}, line {line}: {expected}, got {got}")
+        weight = weight if weighted else None
+        u, v = sorted(nodes.setdefault(name, len(nodes)) for name in parts[:2])
+        first, at = edges.setdefault((u, v), (weight, line))
+        if None not in (first, weight) and first != weight:
+            edge = f"edge {quoted(' '.join(parts[:2]))} has weight {weight:g}"
+            raise ValueError(f"{source.name}, line {line}: {edge}, but {first:g} at line {at}")
+    bare = [line for weight, line in edges.values() if weight is None]
+    if not edges:
+        raise ValueError(f"{source.name} has no edges")
+    if 0 < len(bare) < len(edges):
+        raise ValueError(f"{source.name}, line {bare[0]}: this edge has no weight, but others have")
+    weights = [weight or 1.0 for weight, _ in edges.values()]
+    upper = sp.coo_array((weights, tuple(zip(*edges, strict=True))), shape=(len(nodes),) * 2)
+    return list(nodes), upper.tocsr() + sp.triu(upper, k=1, format="csr").T

@@ -1,0 +1,102 @@
+"""What the chains on bases share: their start, accurate inverses, and chains for general DPPs.
+
+A DPP is part of a projection DPP: `DPP.on_bases` has the items and one more column for each
+eigenvector, and the items of its draws follow the DPP. So every chain on bases gives a chain on
+sets of varying size, with the right law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonodpp._basis.columns import UnitColumns
+from zonodpp._basis.inverse import given_basis, random_basis
+from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp.samplers._contract import Sampler, Sets, State
+from zonodpp.samplers._remembered import PackedState, packed, remember, remembered_start, unpacked
+from zonodpp.samplers._tracking import SetTracker, with_sets
+from zonodpp.targets._target import Target
+
+# The first entries of ``counts``.
+BASIS_COUNTERS = ("steps", "accepted", "refactorisations", "drifts")
+STEPS, ACCEPTED, REFACTORISATIONS, DRIFTS = range(4)
+DRIFT = 1e-9  # an error of T, relative to its largest entry, that is counted as drift
+
+
+@dataclass(frozen=True)
+class ChainOnBases:
+    """A prepared chain on bases."""
+
+    columns: UnitColumns
+    tracker: SetTracker
+    # How many columns, the first ones, are items of the target; None if all are. Other columns are
+    # left out of the draws.
+    items: int | None = field(default=None, kw_only=True)
+    starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # states by number
+    independent: bool = field(default=False, kw_only=True)
+
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return len(self.columns.rows)
+
+    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+        """Start in the given basis, or in a random one."""
+        if init is not None:
+            if self.items is not None:
+                raise ValueError("init is for targets of fixed size; leave it out for a DPP")
+            return unpacked(packed(self._at(given_basis(init, self.columns, self.tracker.n), rng)))
+        return remembered_start(self.starts, rng, self._random_start)
+
+    def _random_start(self, rng: Rng) -> State:
+        return self._at(random_basis(self.columns, rng), rng)
+
+    def _at(self, basis: Integers, rng: Rng) -> State:
+        """Return the state of a chain at a basis."""
+        raise NotImplementedError
+
+    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+        """Walk ``thin`` steps for each of len(subsets) draws; leave out what is no item."""
+        self._walk(state, rng, subsets, tracked, thin)
+        if self.items is not None:
+            subsets[subsets >= self.items] = -1
+
+    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+        """Make the draws, each ascending."""
+        raise NotImplementedError
+
+
+def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[], Floats]) -> None:
+    """Compute an inverse anew, in place; count this, and a drift if the old one had large errors.
+
+    If errors have led to a singular basis, the inverse stays as it is, and a drift is counted too.
+    """
+    counts[REFACTORISATIONS] += 1
+    age[0] = 0
+    try:
+        exact = compute()
+    except ArithmeticError:
+        counts[DRIFTS] += 1
+        return
+    counts[DRIFTS] += not np.abs(inverse - exact).max() <= DRIFT * np.abs(exact).max()
+    inverse[:] = exact
+
+
+def chain_on_bases(
+    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], ChainOnBases]
+) -> Sampler:
+    """Return the chain of the method ``name`` on the bases that belong to a target.
+
+    It is remembered for the target and ``key``, unless that is None.
+    """
+
+    def make() -> ChainOnBases:
+        chain = build(target.on_bases(name))
+        return replace(chain, items=target.n) if target.sizes_vary else chain
+
+    return with_sets(make() if key is None else remember(target, key, make), track)

@@ -1,0 +1,201 @@
+"""Walks on the graph of bases: one item s leaves, one item t enters.
+
+All rules leave P(B) proportional to |det A_B|^p prod q_B invariant, for any p > 0. Write each
+weighted column as a factor f_j times a direction d_j, and T = D_B^{-1}. When t takes the place of
+s, |det| is multiplied by |T_s . d_t| f_t / f_s, which costs one dot product, and T gets a rank-one
+update.
+
+``barker``
+    Algorithm 1 of the paper: stay with probability 1/2, else propose s and t uniformly and accept
+    with x / (1 + x), where x is the ratio of probabilities.
+``metropolis``
+    The same without staying, accepted with min(1, x).
+``heat-bath``
+    s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. This is the down-up walk
+    of the law (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to
+    date. In large ones t is proposed in proportion to f_t^p and accepted with probability
+    |cos(T_s, d_t)|^p: for p = 2 this takes about r proposals whatever n is. If A is sparse, one
+    sparse product gives row s of T D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from zonodpp._arguments import as_items, one_of
+from zonodpp._basis.alias import alias_table
+from zonodpp._basis.columns import even_rows, keep_columns, matrix_of, unit_vectors
+from zonodpp._basis.inverse import inverse_of
+from zonodpp._kernel_arguments import address_of
+from zonodpp._linalg.coordinates import LEAST_SCALE, column_factors
+from zonodpp._linalg.dense import column_chunks, frozen
+from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp.samplers import _exchange_walk as exchange_walk
+from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, renew
+from zonodpp.samplers._contract import Sampler, Sets, State
+from zonodpp.samplers._exchange_walk import BasisState, ExchangeChain, ExchangeScratch
+from zonodpp.samplers._tracking import Recording, SetTracker
+from zonodpp.targets._family import VolumeSampling
+from zonodpp.targets._target import Target
+
+RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
+# Proposals are used if there are more than this many items for each expected proposal; else T D is
+# kept up to date. POWERS is for powers p other than 1 and 2, which take a call for each item.
+PROPOSALS = 10
+POWERS = 2
+SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
+# Updates after which the tableau is computed anew. This takes some 0.3 ms in small problems and as
+# long as r updates in large ones, so that it is rare enough not to matter.
+OLDEST, OLDEST_PER_ITEM = 500_000, 50
+WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A Markov chain on bases: one item leaves, one item enters.
+
+    Parameters
+    ----------
+    rule : {"heat-bath", "metropolis", "barker"}
+        How the two items are chosen; "barker" is Algorithm 1 of the paper.
+
+    See Also
+    --------
+    sample : Where to pass it.
+    HitAndRun : A chain that exchanges many items in one step.
+    Exact : Independent draws, for power 2.
+
+    References
+    ----------
+    N. Anari, S. Oveis Gharan, A. Rezaei, "Monte Carlo Markov chain algorithms for sampling strongly
+    Rayleigh distributions and determinantal point processes", COLT 2016.
+
+    C. Li, S. Jegelka, S. Sra, "Fast mixing Markov chains for strongly Rayleigh measures, DPPs, and
+    constrained sampling", NeurIPS 2016.
+
+    G. Gautier, R. Bardenet, M. Valko, "Zonotope hit-and-run for efficient sampling from
+    projection DPPs", ICML 2017, algorithm 1 and section 2.5.
+
+    Examples
+    --------
+    >>> from zonodpp import Exchange, VolumeSampling, sample
+    >>> target = VolumeSampling([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> sample(target, 100, method=Exchange(rule="barker"), rng=0).method
+    'exchange'
+    """
+
+    rule: str = "heat-bath"
+    name: ClassVar[str] = "exchange"
+
+    def __post_init__(self) -> None:
+        one_of(self.rule, "rule", RULES)
+
+    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+        """Split the columns into directions and lengths, and build what items are drawn from."""
+        return chain_on_bases(target, self.name, self, track, self._on_bases)
+
+    def _on_bases(self, target: VolumeSampling) -> ExchangeWalk:
+        """Split the weighted columns into directions and factors; build what t is drawn from."""
+        r, n, p = target.r, target.n, target.power
+        scale, _ = column_factors(target.weights, p, n)
+        sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
+        if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
+            D, factors = unit_vectors(even_rows(target.A, np.ones(n))[0])
+        else:
+            D, factors, scale = *_white_directions(target), target.coordinates.scale
+        factors = factors if scale is None else factors * scale
+        factors = factors / factors.max()
+        whole = self.rule == "heat-bath" and _is_small(target, sparse)
+        proposes = self.rule == "heat-bath" and not whole and not sparse
+        return ExchangeWalk(
+            columns=keep_columns(D, factors, by_rows=False, multiple=WIDTH),
+            tracker=SetTracker.of(None, n),
+            rule=self.rule,
+            power=p,
+            alias=frozen(alias_table(factors**p) if proposes else np.empty((0, 2))),
+            whole=whole,
+            oldest=max(OLDEST // r, OLDEST_PER_ITEM * r),
+        )
+
+
+@dataclass(frozen=True)
+class ExchangeWalk(ChainOnBases):
+    """A prepared exchange walk; `ExchangeChain` says what its parts are."""
+
+    rule: str
+    power: float
+    alias: Floats
+    whole: bool
+    oldest: int
+    counters: tuple[str, ...] = exchange_walk.COUNTERS
+
+    def _at(self, basis: Integers, rng: Rng) -> State:
+        """Return the state of a chain at a basis."""
+        r, n = self.width, self.tracker.n
+        outside = np.setdiff1d(np.arange(n), basis)
+        place = np.empty(n, np.int64)
+        place[basis] = np.arange(r)
+        place[outside] = -1 - np.arange(n - r)
+        state = BasisState(basis, outside, place, self._tableau(basis), np.zeros(1, np.int64))
+        return {**state._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
+
+    def chain(self, state: State, subsets: Subsets, tracked: Floats, thin: int) -> ExchangeChain:
+        """Return what compiled steps work on."""
+        basis = BasisState(*(state[name] for name in BasisState._fields))
+        r, n, tracker = self.width, self.columns.lengths.size, self.tracker
+        row, weights, sums = np.empty(n), np.empty(n), np.empty(n // exchange_walk.BLOCK)
+        ordered, others = np.sort(basis.inside).astype(np.int32), np.empty(r + 1, np.int32)
+        scratch = ExchangeScratch(row, weights, sums, np.empty(r), ordered, others)
+        record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
+        progress, counts = np.array([0, 0, 0, -1]), state["counts"]
+        settings = RULES.index(self.rule), self.power, self.columns, self.alias, self.whole
+        return ExchangeChain(*settings, self.oldest, basis, scratch, record, progress, counts)
+
+    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+        """Walk ``thin`` steps for each of len(subsets) draws."""
+        chain = self.chain(state, subsets, tracked, thin)
+        inside, _, _, tableau, age = chain.basis
+        while not exchange_walk.walk(address_of(rng), chain):
+            renew(tableau, age, chain.counts, lambda: self._tableau(inside))
+
+    def _tableau(self, inside: Integers) -> Floats:
+        """Return T, or all of T D, whose columns of the basis are unit vectors."""
+        T = inverse_of(self.columns, inside)
+        if not self.whole:
+            return T
+        tableau: Floats = T @ matrix_of(self.columns)
+        tableau[:, inside] = np.eye(len(T))
+        return tableau
+
+    def check(self, state: State) -> None:
+        """Check that the basis and the places of all items agree."""
+        n, place = self.tracker.n, state["place"]
+        inside = as_items(state["inside"], n, "the basis")
+        outside = as_items(state["outside"], n, "the other items")
+        fits = np.array_equal(place[inside], np.arange(inside.size))
+        if not (fits and np.array_equal(place[outside], -1 - np.arange(outside.size))):
+            raise ValueError("the places of the items do not agree with the basis")
+
+
+def _is_small(target: VolumeSampling, sparse: bool) -> bool:
+    """Tell whether keeping T D up to date is faster than proposals, or sparse products."""
+    r, n, p = target.r, target.n, target.power
+    if sparse:
+        return r * n <= SMALL_TABLEAU
+    # If directions are spread evenly, 1 / E|cos|^p proposals are expected.
+    logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
+    expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))
+    return n < (PROPOSALS if p in (1.0, 2.0) else POWERS) * expected
+
+
+def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
+    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero."""
+    D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
+    for span, chunk in column_chunks(target.coordinates.matrix, None):
+        D[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
+    return D, lengths

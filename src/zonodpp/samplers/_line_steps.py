@@ -1,0 +1,278 @@
+"""The two kinds of hit-and-run step: one walks the line tile by tile, the other one jumps.
+
+The walk visits every tile of the chord, or of a window of it, and picks one as it goes: with the
+exact conditional probability, length times density (``gibbs``), or as Algorithm 4 of the paper does
+(``metropolis``): by length alone, and then accepted with the ratio of densities. To pick by length
+times min(1, ratio), and to stay with the rest of the chord's length, is the same law.
+
+The jump is Algorithm 4 by three warm-started linear programs: the two ends of the chord, a uniform
+point between them, and the tile that holds it. It is cheaper where a chord crosses very many tiles.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numpy.random import Generator
+
+from zonodpp._basis.columns import multiply
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._kernel_arguments import generator_at
+from zonodpp._tiles import pivots
+from zonodpp._tiles.chord import Ellipsoid, chord_ends
+from zonodpp._tiles.long_step import NONE_FREE, settle
+from zonodpp._tiles.pivots import TileScratch, TileState
+from zonodpp._types import Floats
+from zonodpp.samplers import _lines as lines
+from zonodpp.samplers._chains import ACCEPTED
+from zonodpp.samplers._lines import Line, ZonotopeChain
+
+ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from rounding errors
+# The entries of ``line.tally``: what has been seen on the line so far.
+(
+    STAY,  # weight of the first tile
+    OTHERS,  # weight of all other tiles
+    THRESHOLD,  # the weight of all other tiles at which the next one is picked
+    LENGTH,  # the length of the line
+    TOP,  # weights are in units of exp(TOP)
+    PICKED_ALPHA,  # where the picked point lies on the line,
+    PICKED_PART,  # and how far from where the line enters its tile
+    FIRST_AHEAD,  # length of the first tile's part of the line, ahead
+    FIRST_BACK,  # and back
+    AHEAD,  # the part of the window that lies ahead of the point, between 0 and 1
+    GONE,  # of the present half of the line, if it is interrupted: the length walked so far,
+    DENSITY,  # the log density of the tile reached, relative to the first,
+    VISITED,  # and the number of tiles visited
+) = range(lines.TALLY)
+
+
+@no_refcount
+def run_by_walk(address: int, chain: ZonotopeChain) -> int:
+    """Fill subsets with draws, thin steps apart.
+
+    Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
+    """
+    rng = generator_at(address)
+    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    r, n = x.shape[0], c.shape[0]
+    home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
+    walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(memory, r, n)
+    progress, tally = chain.progress, line.tally
+    while progress[lines.DRAW] < chain.record.subsets.shape[0]:
+        half = progress[lines.HALF]
+        forward = 1.0 - 2.0 * half
+        if tally[VISITED] == 0.0:
+            if half == 0:
+                if home.age[0] >= pivots.OLDEST:
+                    return lines.OLD_HOME
+                _begin_line(rng, chain, home, line, scratch)
+            lines.copy_tile(stack, lines.HOME, lines.WALKER)
+            for p in range(line.d.shape[0]):
+                walker.v[p] *= forward
+                line.along[p] = forward * line.d[p]
+            tally[GONE], tally[DENSITY] = 0.0, 0.0
+        status: int = walk_half(rng, chain, walker, line, scratch)
+        if status != lines.DONE:
+            return status
+        chain.counts[lines.TILES] += int(tally[VISITED])
+        tally[VISITED] = 0.0
+        progress[lines.HALF] += 1
+        if half == 1:
+            total: float = _end_line(rng, chain, home, line)
+            lines.finish_step(chain, home.basis, line, total)
+    return lines.DONE
+
+
+@inline_source
+def _begin_line(
+    rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, scratch: TileScratch
+) -> None:
+    """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
+
+    Given B the point is uniform in its tile, whatever the costs are. Any costs that are independent
+    of the basis keep the law, so the cheap ones of `draw_costs` are good enough.
+    """
+    basis, T, c, tally = home.basis, home.T, chain.c, line.tally
+    if chain.rule.fresh:
+        for p in range(basis.shape[0]):
+            home.u[p] = rng.random() * home.reach[p]
+        lines.draw_costs(rng.random(), c)
+        lines.price_basis(basis, T, c, scratch.weights)
+        lines.set_bounds(chain.columns, scratch.weights, c, basis, home.gap, home.side)
+    lines.draw_direction(rng, chain.rule.factor, scratch.weights, line.d)
+    multiply(T, line.d, home.v)
+    for k in range(tally.shape[0]):
+        tally[k] = 0.0
+    tally[AHEAD] = 1.0 - rng.random()
+
+
+@inline_source
+def walk_half(
+    rng: Generator, chain: ZonotopeChain, tile: TileState, line: Line, scratch: TileScratch
+) -> int:
+    """Visit every tile of a half of the line, up to the limit or the boundary."""
+    basis, T, u, v, reach, _, side, age = tile
+    rule, tally = chain.rule, line.tally
+    forward = 1.0 - 2.0 * chain.progress[lines.HALF]
+    # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
+    limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
+    gone, density, visited = tally[GONE], tally[DENSITY], int(tally[VISITED])
+    changed = True  # whether tracked items may have come or gone
+    status = lines.LOST
+    while visited <= ENDLESS:
+        if age[0] >= pivots.OLDEST:
+            status = lines.OLD_WALKER
+            break
+        length, p = pivots.next_break(u, v, reach)
+        last = gone + length >= limit
+        if last:
+            length = limit - gone
+        if rule.gibbs and density > tally[TOP] + lines.HUGE:
+            rescale(tally, line.share, density)
+        if changed:
+            lines.follow_sets(line, side, tally[STAY] + tally[OTHERS])
+        scale = density - tally[TOP] if rule.gibbs else min(density, 0.0)
+        tally[LENGTH] += length
+        if visited == 0:
+            tally[STAY] += length * math.exp(scale)
+            tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
+        elif picks(rng, tally, length * math.exp(scale)):
+            tally[PICKED_PART] = length * rng.random()
+            tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
+            lines.copy_tile(chain.stack, lines.WALKER, lines.CHOSEN)
+        visited += 1
+        if last:
+            status = lines.DONE
+            break
+        for k in range(u.shape[0]):
+            u[k] += length * v[k]
+        gone += length
+        size, left = pivots.cross(chain.columns, tile, p, scratch)
+        if size > 0.0:
+            entered = basis[p]
+            density += lines.log_change(rule.log_mass, rule.exponent, entered, left, size)
+            changed = line.in_sets[left] + line.in_sets[entered] > 0.0
+        elif rule.reflect:
+            _reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
+        else:
+            status = lines.DONE
+            break
+    tally[GONE], tally[DENSITY], tally[VISITED] = gone, density, visited
+    return status
+
+
+@inline_source
+def picks(rng: Generator, tally: Floats, weight: float) -> bool:
+    """Weigh a tile other than the first; return whether it becomes the pick.
+
+    The pick is a reservoir of one: a new tile replaces it with probability its weight over that of
+    all seen, which next happens when their weight exceeds (weight at the last pick) / U. So nothing
+    is stored but the pick.
+    """
+    tally[OTHERS] += weight
+    picked: bool = tally[OTHERS] > tally[THRESHOLD]
+    if picked:
+        tally[THRESHOLD] = tally[OTHERS] / (1.0 - rng.random())
+    return picked
+
+
+@forceinline
+def rescale(tally: Floats, share: Floats, top: float) -> None:
+    """Express all weights in units of exp(top)."""
+    factor = math.exp(tally[TOP] - top)
+    tally[TOP] = top
+    tally[STAY] *= factor
+    tally[OTHERS] *= factor
+    tally[THRESHOLD] *= factor
+    for s in range(share.shape[0]):
+        share[s] *= factor
+
+
+@inline_source
+def _end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
+    """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
+    u, v, x, d, tally = home.u, home.v, chain.x, line.d, line.tally
+    rule, counts = chain.rule, chain.counts
+    stay, back = tally[STAY], tally[FIRST_BACK]
+    passed = stay + tally[OTHERS]
+    lines.follow_sets(line, home.side, passed)
+    total: float = passed if rule.gibbs else tally[LENGTH]
+    spot = rng.random() * total
+    alpha = 0.0
+    part = 0.0
+    if spot < stay:  # a uniform point of the first tile's part of the line
+        alpha = (tally[FIRST_AHEAD] + back) * rng.random() - back
+        part = alpha
+    elif spot < passed:
+        counts[lines.MOVED] += 1
+        alpha = tally[PICKED_ALPHA]
+        part = tally[PICKED_PART]
+        lines.copy_tile(chain.stack, lines.CHOSEN, lines.HOME)
+    counts[ACCEPTED] += 1 if spot < passed else 0
+    if not rule.fresh:
+        for i in range(x.shape[0]):
+            u[i] += part * v[i]
+            x[i] += alpha * d[i]
+    return total
+
+
+@forceinline
+def _reflect_line(
+    metric: Floats, T: Floats, v: Floats, p: int, along: Floats, image: Floats, speeds: Floats
+) -> None:
+    """Reflect the walk at the facet of the boundary where coordinate p has met its bound.
+
+    The normal of the facet is row p of T. The reflection keeps lengths in the metric of the
+    directions, and so it keeps the law of directions and the law of the point. ``image`` and
+    ``speeds`` are scratch.
+    """
+    multiply(metric, T[p], image)
+    multiply(T, image, speeds)
+    factor = 2.0 * v[p] / speeds[p]
+    for k in range(v.shape[0]):
+        v[k] -= factor * speeds[k]
+        along[k] -= factor * image[k]
+
+
+@no_refcount
+def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) -> int:
+    """Do as `run_by_walk`, by jumps: linear programs that are solved by long steps."""
+    rng = generator_at(address)
+    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    r, n = x.shape[0], c.shape[0]
+    home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
+    walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
+    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(memory, r, n)
+    d, counts = line.d, chain.counts
+    while chain.progress[lines.DRAW] < chain.record.subsets.shape[0]:
+        if home.age[0] >= pivots.OLDEST:
+            return lines.OLD_HOME
+        lines.draw_direction(rng, chain.rule.factor, scratch.weights, d)
+        lines.copy_tile(stack, lines.HOME, lines.WALKER)
+        low, high, made = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
+        if made < 0:
+            return lines.LOST
+        alpha = low + (high - low) * rng.random()
+        lines.copy_tile(stack, lines.HOME, lines.WALKER)
+        multiply(home.T, d, home.v)
+        for p in range(x.shape[0]):
+            walker.u[p] += alpha * home.v[p]
+        more, log_det = settle(chain.columns, walker, NONE_FREE, scratch)
+        if more < 0:
+            return lines.LOST
+        counts[lines.TILES] += made + more
+        chance = lines.chance_to_move(chain.rule, home.basis, walker.basis, log_det)
+        lines.follow_sets(line, home.side, 0.0)
+        lines.follow_sets(line, walker.side, 1.0 - chance)
+        lines.follow_sets(line, home.side, 1.0)
+        if rng.random() < chance:
+            counts[ACCEPTED] += 1
+            counts[lines.MOVED] += 1 if more > 0 else 0
+            lines.copy_tile(stack, lines.WALKER, lines.HOME)
+            for i in range(x.shape[0]):
+                x[i] += alpha * d[i]
+        lines.finish_step(chain, home.basis, line, 1.0)
+    return lines.DONE

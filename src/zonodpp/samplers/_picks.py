@@ -1,0 +1,112 @@
+"""What exact draws share: the space that is left after each pick.
+
+Items are picked one after another, each in proportion to the squared length of what its whitened
+column has outside the span of those already picked (Hough, Krishnapur, Peres, Virag 2006). What is
+left outside is kept as a matrix N: with m items still to pick, N is m x r and |N a_i|^2 is the
+conditional weight of item i. A pick turns N by one Householder reflection and drops a row. So no
+n x n matrix appears, nothing has to be orthogonalised again, and an item inside the span gets
+weight zero without cancellation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zonodpp._jit import forceinline, inline_source, jit
+from zonodpp._linalg.dense import Columns
+from zonodpp._types import Floats, Rng, Subsets
+
+
+@inline_source
+def outside(N: Floats, m: int, r: int, column: Floats, c: Floats) -> float:
+    """Set c = N a for a dense column a of r entries and return |c|^2."""
+    total = 0.0
+    for j in range(m):
+        product = 0.0
+        for i in range(r):
+            product += N[j, i] * column[i]
+        c[j] = product
+        total += product * product
+    return total
+
+
+@inline_source
+def outside_sparse(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
+    """Set c = N a for a sparse column a and return |c|^2."""
+    total = 0.0
+    for j in range(m):
+        product = 0.0
+        for k in range(columns.indptr[item], columns.indptr[item + 1]):
+            product += N[j, columns.indices[k]] * columns.data[k]
+        c[j] = product
+        total += product * product
+    return total
+
+
+@forceinline
+def outside_item(N: Floats, m: int, columns: Columns, item: int, c: Floats) -> float:
+    """Set c = N a for the column a of an item, dense or sparse, and return |c|^2."""
+    total: float = 0.0
+    if columns.dense.shape[0] == 0:
+        total = outside_sparse(N, m, columns, item, c)
+    else:
+        total = outside(N, m, N.shape[1], columns.dense[item], c)
+    return total
+
+
+@inline_source
+def reflect(N: Floats, m: int, r: int, c: Floats, length: float, row: Floats) -> None:
+    """Turn the m rows of N, of r entries, so that the pick, c in their coordinates, is the last.
+
+    Drop that row: ``row`` receives it, and row . a_i is the coordinate of item i along the pick.
+    """
+    inverse = 1.0 / length  # c becomes a unit vector first: then no product can underflow
+    for j in range(m):
+        c[j] *= inverse
+    sign = -1.0 if c[m - 1] < 0.0 else 1.0
+    c[m - 1] += sign
+    beta = sign / c[m - 1]
+    for i in range(r):
+        row[i] = 0.0
+    for j in range(m):
+        for i in range(r):
+            row[i] += c[j] * N[j, i]
+    for j in range(m - 1):
+        factor = beta * c[j]
+        for i in range(r):
+            N[j, i] -= factor * row[i]
+    for i in range(r):
+        row[i] = sign * row[i] - N[m - 1, i]
+
+
+@jit
+def draw_by_chain_rule(
+    rng: Rng, columns: Columns, W: Floats, lengths: Floats, leverages: Floats, subsets: Subsets
+) -> None:
+    """Fill subsets with draws, keeping the conditional weights of all n items up to date."""
+    n = lengths.shape[0]
+    r = W.shape[0]
+    N = np.empty((r, r))
+    row = np.empty((1, r))
+    c = np.empty(r)
+    along = np.empty(1)
+    weights = np.empty(n)
+    for k in range(subsets.shape[0]):
+        N[:] = W
+        weights[:] = leverages
+        for m in range(r, 0, -1):
+            level = rng.random() * weights.sum()
+            item = -1
+            for i in range(n):
+                if weights[i] > 0.0:
+                    item = i
+                    level -= weights[i]
+                    if level < 0.0:
+                        break
+            subsets[k, r - m] = item
+            reflect(N, m, r, c, np.sqrt(outside_item(N, m, columns, item, c)), row[0])
+            for i in range(n):
+                if lengths[i] > 0.0:
+                    square = outside_item(row, 1, columns, i, along)
+                    weights[i] = max(0.0, weights[i] - square * leverages[i] / lengths[i])
+            weights[item] = 0.0
