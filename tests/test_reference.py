@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pathlib
+import pkgutil
 import re
 from functools import cached_property
 from importlib import import_module
@@ -34,6 +35,7 @@ RECEIVED = [
     "samplers.Method",
     "samplers.Sampler",
     "samplers.SetTracker",
+    "targets.Target",
 ]
 
 
@@ -119,6 +121,27 @@ def undocumented(first, second=1):
 def test_an_incomplete_docstring_is_found():
     found = {code for code, _ in complaints(f"{__name__}.undocumented")}
     assert {"PR01", "RT01", "EX01", "SA01"} <= found
+
+
+def names_of_public_paths():
+    """Yield what has a public name in a module with a public path; `cli` is for the shell."""
+    for module in pkgutil.walk_packages(zonodpp.__path__, "zonodpp."):
+        if re.search(r"\._|\.cli$", module.name):
+            continue
+        found = import_module(module.name)
+        own = [name for name, kept in vars(found).items() if defined_in(found.__name__, kept)]
+        names = getattr(found, "__all__", [name for name in own if not name.startswith("_")])
+        yield from (getattr(found, name) for name in names)
+
+
+def defined_in(module, found):
+    return getattr(found, "__module__", None) == module
+
+
+def test_every_name_of_a_public_path_is_in_the_reference():
+    public = list(public_objects().values())
+    missing = [found for found in names_of_public_paths() if found not in public]
+    assert [found for found in missing if not inspect.ismodule(found)] == []
 
 
 def test_the_reference_lists_every_public_name_and_no_other():

@@ -16,7 +16,7 @@ from zonodpp._optional import on_use
 from zonodpp.samplers._contract import Method
 from zonodpp.targets._target import Target
 
-# Where the class of each method is. Its file is imported when the method is first used.
+# The file, without its underscore, and class of each method, which is imported on first use.
 METHODS = {
     "exact": "exact.Exact",
     "zonotope": "hit_and_run.HitAndRun",

@@ -42,10 +42,13 @@ class Objective(NamedTuple):
 class Target(LabelledItems):
     """A law on subsets of n items, numbered from 0 and perhaps labelled; it never changes.
 
+    All targets are of subclasses. To write another one, see the guide to methods of your own.
+
     Attributes
     ----------
     n, r : int
-        Number of items, and the most that a draw can hold.
+        Number of items, and the number of items of a draw; for a `DPP` or `KDPP`, the rank of the
+        kernel, which no draw exceeds. `sizes` has the numbers of items that a draw can hold.
     power : float
         2 for determinantal point processes.
     weights : (n,) array or None
@@ -54,6 +57,20 @@ class Target(LabelledItems):
         Names of the items.
     graph : Graph or None
         The edges, if draws are spanning trees.
+
+    See Also
+    --------
+    zonodpp.samplers.Method : What prepares a sampler for a target.
+
+    Examples
+    --------
+    >>> from zonodpp import KDPP, ProjectionDPP
+    >>> from zonodpp.targets import Target
+    >>> isinstance(ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]]), Target)
+    True
+    >>> target = KDPP([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]], 2)
+    >>> target.r, target.sizes
+    (3, range(2, 3))
     """
 
     r: int
