@@ -228,8 +228,8 @@ class ShortlistOptions(Restriction, Input):
 
     Example:
       zonodpp info --example foods > foods.csv
-      zonodpp shortlist foods.csv --id food --relevance protein -k 4 --seed 1
-      zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu --seed 1
+      zonodpp shortlist foods.csv --id food --relevance protein -k 4
+      zonodpp shortlist foods.csv --id food --relevance protein -k 4 --include tofu
     """
 
     relevance: str = option("--relevance COLUMN|FILE", "How good each item is.", required=True)
