@@ -60,6 +60,7 @@ NOT_FOR_USERS = {
 def setup(app):
     app.connect("autodoc-skip-member", skip_member)
     app.connect("html-page-context", drop_back_links)
+    app.connect("missing-reference", find_from_the_root)
 
 
 def skip_member(app, what, name, member, skip, options):
@@ -76,6 +77,18 @@ def drop_back_links(app, pagename, templatename, context, doctree):
     """
     if pagename.startswith("_modules/"):
         context["body"] = re.sub(r'<a class="viewcode-back".*?</a>', "", context["body"])
+
+
+def find_from_the_root(app, env, node, contnode):
+    """Link names such as `sample` and `Target.items` in docstrings of modules that lack them."""
+    if node.get("refdomain") != "py":
+        return None
+    page, kind, name = node["refdoc"], node["reftype"], node["reftarget"]
+    for full in (f"zonodpp.{name}", f"zonodpp.targets.{name}"):
+        python = env.get_domain("py")
+        if found := python.resolve_xref(env, page, app.builder, kind, full, node, contnode):
+            return found
+    return None
 
 
 sphinx_gallery_conf = {

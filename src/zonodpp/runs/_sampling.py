@@ -93,8 +93,9 @@ def sample(
         over the ``thin`` steps to it, with zonotope averaged along each line. Read it with
         ``trace(tracked=k)``.
     progress : bool or callable, optional
-        None shows a bar on a terminal and in a notebook, and nothing elsewhere. A callable gets a
-        `Progress` up to ten times a second.
+        None shows a bar on a terminal and in a notebook, and nothing elsewhere. A callable gets,
+        up to ten times a second, an object that has ``drawn``, ``total``, ``elapsed``,
+        ``remaining``, ``share``, ``steps_per_second``, ``acceptance`` and ``line()``, a text.
     executor : concurrent.futures.Executor, optional
         Where chains run; threads of this process by default. Work that an executor loses (a
         worker of a cluster was killed) is made again. If all of its workers are lost, the draws

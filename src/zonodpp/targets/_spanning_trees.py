@@ -51,7 +51,7 @@ class SpanningTrees(ProjectionDPP):
     Examples
     --------
     >>> import networkx as nx
-    >>> from zonodpp.targets._spanning_trees import SpanningTrees
+    >>> from zonodpp.targets import SpanningTrees
     >>> SpanningTrees(nx.cycle_graph("abcd"))
     SpanningTrees(r=3, n=4, power=2)
     """
