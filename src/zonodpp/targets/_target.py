@@ -42,7 +42,8 @@ class Objective(NamedTuple):
 class Target(LabelledItems):
     """A law on subsets of n items, numbered from 0 and perhaps labelled; it never changes.
 
-    All targets are of subclasses. To write another one, see the guide to methods of your own.
+    All targets are of subclasses; the guide to methods and targets of your own shows how to write
+    one.
 
     Attributes
     ----------
