@@ -19,6 +19,12 @@ for module in (
     "zonodpp.features",
     "zonodpp.plotting",
     "zonodpp.diagnostics",
+    "zonodpp.targets",
+    "zonodpp.samplers",
+    "zonodpp.samples",
+    "zonodpp.runs",
+    "zonodpp.maximum",
+    "zonodpp.zonotope",
 ):
     for name in importlib.import_module(module).__all__:
         getattr(importlib.import_module(module), name)
