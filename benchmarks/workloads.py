@@ -38,7 +38,10 @@ def targets() -> dict[str, ProjectionDPP]:
 
 
 def weighted(graph: nx.Graph, rng: np.random.Generator) -> ProjectionDPP:
-    """Columns of the incidence matrix times uniform variables, as in the paper."""
+    """Return the target of a graph with columns times uniform variables, as in the paper.
+
+    The weight of an edge is the square of its variable.
+    """
     for *_, data in graph.edges(data=True):
         data["weight"] = rng.random() ** 2
     return ProjectionDPP.from_graph(graph, weight="weight")
