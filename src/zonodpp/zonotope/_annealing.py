@@ -1,4 +1,4 @@
-"""Lewis position, and bases annealed from squared volume to volume: parts of ``volume.py``."""
+"""Lewis position, and bases annealed from squared volume to volume: parts of ``_volume.py``."""
 
 from __future__ import annotations
 
