@@ -1,4 +1,4 @@
-"""The front door: seeds, chains, executors, budgets, interrupts, progress."""
+"""`sample`: seeds, chains, executors, budgets, interrupts, progress."""
 
 import dataclasses
 import multiprocessing
@@ -288,7 +288,7 @@ def test_time_that_passes_in_burn_in_gives_a_warning():
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """A method of somebody else's: its sampler is there already."""
+    """A method that is not of this package, for a sampler that is made before."""
 
     sampler: object
     name = "given"
@@ -329,7 +329,7 @@ def run(sampler, *, chains, draws, thin=1, **options):
 
 @pytest.fixture
 def ctrl_c():
-    """Hear SIGINT, which a process that was started in the background ignores."""
+    """Handle SIGINT, which Python ignores in a process that was started in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
