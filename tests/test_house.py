@@ -57,6 +57,13 @@ def test_imports_point_to_lower_layers(house, waiting):
     assert house.against_layers({**rooms, "targets": {"samplers"}}) == ["targets imports samplers"]
 
 
+def test_names_of_the_package_itself_are_imports_of_their_modules(house, graph):
+    text = "from zonodpp import apps, sample\ndef f():\n    import zonodpp.zonotope"
+    found = house.imports("zonodpp.targets._twin", ast.parse(text), set(graph))
+    assert found == {"zonodpp.apps", "zonodpp.runs._sampling", "zonodpp.zonotope"}
+    assert "zonodpp.runs._sampling" in graph["zonodpp.cli._draws"]
+
+
 def test_no_function_is_too_complex(house):
     assert [each for each in house.functions(house.modules()) if each[0] > MOST_PATHS] == []
     nested = ast.parse("def f(x):" + "".join(f"\n    if x == {k}: pass" for k in range(MOST_PATHS)))

@@ -141,15 +141,24 @@ def waiting_imports(tree: ast.Module, known: set[str]) -> set[str]:
     return {load.value for load in loads if isinstance(load, ast.Constant)} & known
 
 
+def public_homes() -> dict[str, str]:
+    """Return the module of each name that `from zonodpp import ...` gives."""
+    stub = ast.parse(source_of("zonodpp"))
+    nodes = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in nodes for alias in node.names}
+
+
 def imports(name: str, tree: ast.Module, known: set[str]) -> set[str]:
-    """Return the modules of the package that this one imports; those for type checkers are not."""
-    found = set()
+    """Return the modules of the package that this one imports, except for type checkers."""
+    found, homes = set(), public_homes()
     for node in _statements(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inside & known or {node.module}
+            if node.module == "zonodpp":
+                found |= {homes.get(alias.name, "zonodpp") for alias in node.names}
     return (found & known) - {name, "zonodpp"}
 
 
