@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, measured
+from benchmarks.workloads import weighted
 from zonodpp import ProjectionDPP, sample
 
 
@@ -17,11 +18,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def k10() -> ProjectionDPP:
-    rng = np.random.default_rng(SEED)
-    graph = nx.complete_graph(10)
-    for *_, data in graph.edges(data=True):
-        data["weight"] = rng.random() ** 2
-    return ProjectionDPP.from_graph(graph, weight="weight")
+    return weighted(nx.complete_graph(10), np.random.default_rng(SEED))
 
 
 METHODS = {

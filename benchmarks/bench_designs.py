@@ -14,10 +14,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import Job, Row, interleaved, measured, missing, peer
+from benchmarks import SEED, Job, Row, interleaved, measured, missing, peer
 from zonodpp import Design, find_map, sample
 
-SEED = 20170411
 FACTORS, RUNS = 20, 30
 PATIENCE = 200  # exchanges, or sweeps, at most: as many as pyDOE3 makes, or more
 LEAST_GAIN = 1e-12  # of det(X_S' X_S / k), by which pyDOE3 tells an improvement

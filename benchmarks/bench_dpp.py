@@ -35,7 +35,7 @@ def draws(n: int, quick: bool) -> list[Row]:
     for name, target in ours.items():
         likelihood = values * scale if name == "L-ensemble" else values
         process = dppy.FiniteDPP("likelihood", L_eig_dec=(likelihood, vectors))
-        theirs = partial(dppy_draws, process, name, np.random.RandomState(SEED))
+        theirs = partial(draws_of, process, name, np.random.RandomState(SEED))
         theirs(1)  # set-up: symmetric polynomials
         count = 2 if quick else 10
         jobs = {
@@ -54,7 +54,8 @@ def smooth_kernel(n: int) -> tuple[Any, Any]:
     return np.logspace(-3, 1, n), np.random.default_rng(SEED).permutation(waves)
 
 
-def dppy_draws(process: Any, name: str, state: Any, count: int) -> None:
+def draws_of(process: Any, name: str, state: Any, count: int) -> None:
+    """Draw so often by DPPy from an L-ensemble or a k-DPP."""
     for _ in range(count):
         if name == "L-ensemble":
             process.sample_exact(mode="GS", random_state=state)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, left_out, measured, missing, peer
-from benchmarks.workloads import Chain
+from benchmarks.workloads import Chain, dppy_draws
 from zonodpp import ProjectionDPP
 
 MODES = ("GS", "GS_bis", "KuTa12")
@@ -50,12 +50,8 @@ def point(axis: str, n: int, r: int, foreseen: dict[str, float], quick: bool) ->
     if finite is not None and modes:
         vectors = np.linalg.qr(X)[0]
         for mode in modes:
-            process = finite.FiniteDPP(
-                "correlation", projection=True, K_eig_dec=(np.ones(r), vectors)
-            )
-            call = partial(dppy_draws, process, mode, np.random.RandomState(SEED))
             many = 10 if n * r**2 < 1e6 and mode != "KuTa12" else 1
-            jobs[mode] = Job(partial(call, many), many)
+            jobs[mode] = Job(partial(dppy_draws(finite, vectors, mode), many), many)
     # A second of ours would do; slow peers are timed twice, after a first call that warms up.
     slow = max((foreseen[mode] for mode in modes), default=0.0) > limit / 10
     seconds = interleaved(jobs, repeats=2 if quick or slow else 3)
@@ -78,9 +74,3 @@ def point(axis: str, n: int, r: int, foreseen: dict[str, float], quick: bool) ->
 def ours(X: Any, r: int) -> Job:
     count = max(100, int(2e7 / r**3)) if r > 10 else 20_000
     return Chain(ProjectionDPP.from_features(X), "exact").job(min(count, 20_000))
-
-
-def dppy_draws(process: Any, mode: str, state: Any, count: int) -> None:
-    for _ in range(count):
-        process.sample_exact(mode=mode, random_state=state)
-    process.flush_samples()

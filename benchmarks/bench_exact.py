@@ -6,12 +6,13 @@ import json
 import pathlib
 import subprocess
 import sys
-from typing import Any
+from functools import partial
 
 import networkx as nx
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
+from benchmarks.workloads import dppy_draws
 from zonodpp import Exact, ProjectionDPP, sample
 
 R = 50
@@ -42,26 +43,16 @@ def against_dppy(quick: bool) -> list[Row]:
         if dppy is None:
             rows.append(missing(what, "dppy"))
             continue
-        eigenvectors = np.linalg.qr(A.T)[0]
-        process = dppy.FiniteDPP(
-            "correlation", projection=True, K_eig_dec=(np.ones(len(A)), eigenvectors)
-        )
-        state = np.random.RandomState(SEED)
+        draw = dppy_draws(dppy, np.linalg.qr(A.T)[0])
         seconds = interleaved(
             {
-                "dppy": Job(lambda p=process, s=state, k=theirs: dppy_draws(p, s, k), theirs),
+                "dppy": Job(partial(draw, theirs), theirs),
                 "zonodpp": draws_of(ProjectionDPP(A), ours // 5 if quick else ours),
             },
             repeats=3,
         )
         rows.append({"what": what, "floor": floor, **compare(seconds, "dppy", "zonodpp")})
     return rows
-
-
-def dppy_draws(process: Any, state: Any, count: int) -> None:
-    for _ in range(count):
-        process.sample_exact(mode="GS", random_state=state)
-    process.flush_samples()
 
 
 def whatever_n(quick: bool) -> list[Row]:

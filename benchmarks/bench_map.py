@@ -10,11 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved, measured
+from benchmarks import SEED, Job, Row, compare, interleaved, measured
 from zonodpp import DPP, ProjectionDPP, find_map
 from zonodpp.features import rp_cholesky
 
-SEED = 20170411
 RIDGE = 0.1
 
 

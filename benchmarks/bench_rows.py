@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from benchmarks import Row, missing, peer
+from benchmarks import SEED, Row, missing, peer
 
-SEED = 20170411
 SEEDS = 10
 Picker = Callable[[int], np.ndarray]
 

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Job, Row, compare, interleaved, measured, missing, peer
+from benchmarks import SEED, Job, Row, compare, interleaved, measured, missing, peer
 from zonodpp.apps import Shortlist, shortlist
 
-SEED = 20170411
 K = 10
 LEVELS = (0.05, 0.1, 0.2, 0.4)
 CANDIDATES = 1000

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import SEED, Job, Row, compare, interleaved, measured, missing, peer
-from benchmarks.bench_exact import dppy_draws
-from benchmarks.workloads import NAMES, Chain, dense, targets
+from benchmarks.workloads import NAMES, Chain, dense, dppy_draws, targets
 from zonodpp import ProjectionDPP, prepare, sample
 
 R, N = 10, 1000
@@ -43,9 +42,7 @@ def one_at_a_time(quick: bool) -> list[Row]:
     }
     dppy = peer("dppy.finite_dpps")
     if dppy is not None:
-        vectors = np.linalg.qr(target.A.T)[0]
-        process = dppy.FiniteDPP("correlation", projection=True, K_eig_dec=(np.ones(R), vectors))
-        jobs["dppy"] = Job(partial(dppy_draws, process, np.random.RandomState(SEED), 20), 20)
+        jobs["dppy"] = Job(partial(dppy_draws(dppy, np.linalg.qr(target.A.T)[0]), 20), 20)
     seconds = interleaved(jobs, repeats=3 if quick else 9)
     shape = f"{R} x {N:,}"
     rows: list[Row] = [

@@ -25,12 +25,22 @@ import numpy as np
 import snowballstemmer
 from scipy.spatial.distance import jensenshannon
 
-from benchmarks import Job, Row, compare, interleaved, left_out, measured, missing, peer, texts
+from benchmarks import (
+    SEED,
+    Job,
+    Row,
+    compare,
+    interleaved,
+    left_out,
+    measured,
+    missing,
+    peer,
+    texts,
+)
 from zonodpp.apps import summarize
 from zonodpp.apps._languages import words
 from zonodpp.apps._sentences import split_sentences
 
-SEED = 20170411
 BUDGETS = (100, 250)
 KINDS = ("news", "speeches", "fiction", "encyclopaedia")
 LANGUAGES = {"en": "english", "de": "german"}

@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from benchmarks import SEED
 from benchmarks.cuda_curves import curves
 from benchmarks.cuda_laws import laws
 from benchmarks.cuda_rates import (
-    SEED,
     Device,
     Host,
     complete_graph,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from benchmarks import SEED
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP
 from zonodpp._cuda.chains import prepare_on_device
 from zonodpp._cuda.entering import BlockShape
@@ -25,7 +26,6 @@ from zonodpp._cuda.exact import layout_for
 from zonodpp._cuda.groups import Layout
 from zonodpp._cuda.warps import WARP
 
-SEED = 20170411
 THRESHOLD = 1e-4
 GROUPS = Layout(2, 1)  # for small targets, which would take one thread for a vector
 

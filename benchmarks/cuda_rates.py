@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from benchmarks import SEED
 from zonodpp import ProjectionDPP
 from zonodpp._cuda.chains import prepare_on_device
 from zonodpp._cuda.devices import to_device
 
-SEED = 20170411
 MOST_BYTES = 2_000_000_000  # of draws that one call leaves on the device
 
 

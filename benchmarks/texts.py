@@ -141,7 +141,7 @@ def _speeches() -> list[Text]:
 
 
 def _fiction() -> list[Text]:
-    """Chapters of two novels: every second one of Alice, every twentieth of Moby Dick."""
+    """Chapters of two novels: every second one of Alice, every sixteenth of Moby Dick."""
     alice = _member("brotli-1.2.1", "tests/testdata/alice29.txt")
     chapters = re.split(r"\n\s+CHAPTER [IVX]+\s*\n.*\n", alice)[1:]
     found = [Text(f"Alice {i}", "fiction", "en", chapters[i]) for i in range(0, 12, 2)]

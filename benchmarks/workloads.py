@@ -1,7 +1,8 @@
-"""The five inputs on which samplers are compared, and what a sample of them is worth."""
+"""The five inputs on which samplers are compared, DPPy's draws, and what a sample is worth."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations
 from typing import Any
@@ -38,7 +39,10 @@ def targets() -> dict[str, ProjectionDPP]:
 
 
 def weighted(graph: nx.Graph, rng: np.random.Generator) -> ProjectionDPP:
-    """Columns of the incidence matrix times uniform variables, as in the paper."""
+    """Return the target of a graph with columns times uniform variables, as in the paper.
+
+    The weight of an edge is the square of its variable.
+    """
     for *_, data in graph.edges(data=True):
         data["weight"] = rng.random() ** 2
     return ProjectionDPP.from_graph(graph, weight="weight")
@@ -48,6 +52,20 @@ def dense(target: ProjectionDPP) -> Any:
     """Return the columns with their weights, as an array for the peers."""
     A = target.A.toarray() if hasattr(target.A, "toarray") else np.array(target.A)
     return A if target.weights is None else A * np.sqrt(target.weights)
+
+
+def dppy_draws(dppy: Any, vectors: Any, mode: str = "GS") -> Callable[[int], None]:
+    """Return a function that makes so many draws by DPPy, of the projection onto the vectors."""
+    eigen = np.ones(vectors.shape[1]), vectors
+    process = dppy.FiniteDPP("correlation", projection=True, K_eig_dec=eigen)
+    state = np.random.RandomState(SEED)
+
+    def draw(count: int) -> None:
+        for _ in range(count):
+            process.sample_exact(mode=mode, random_state=state)
+        process.flush_samples()
+
+    return draw
 
 
 def typical_triplets(target: ProjectionDPP, count: int = 12) -> list[list[int]]:

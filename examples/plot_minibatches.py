@@ -7,7 +7,7 @@ Kjellström, Mandt 2017). Each item is weighted by the inverse of its probabilit
 both gradients are unbiased; those of the DPP have a smaller variance.
 """
 
-from itertools import islice, product
+from itertools import count, islice, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +25,7 @@ y = X @ rng.normal(size=10) + 0.5 * np.sin(9 * places[:, 0]) + 0.2 * rng.normal(
 target = ProjectionDPP.from_features(features)
 chances = target.marginals()
 diverse = prepare(target).stream(np.random.default_rng(1))
-uniform = (rng.choice(n, 60, replace=False) for _ in iter(int, 1))  # without end
+uniform = (rng.choice(n, 60, replace=False) for _ in count())  # without end
 
 
 def gradient(w, batch, chances):

@@ -27,8 +27,8 @@ class Oracle(ABC):
     """The linear programs of Z(A) with costs c, for any solver."""
 
     def __init__(self, A: Any, c: Floats) -> None:
-        # Solvers measure errors of rows in absolute terms, so rows of odd units are brought to one
-        # size (powers of two change no digit), and rows that nearly depend on others whitened.
+        # Solvers measure errors of rows in absolute terms, so all rows are brought to one size, by
+        # powers of two, which change no digit. Rows that nearly depend on others are whitened.
         matrix = sp.csc_array(A, dtype=np.float64)
         gram = factorise(matrix, None, check_rank=False)
         heights = np.frexp(abs(matrix).max(axis=1).toarray().ravel())[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paper.verdicts import Verdict
+from paper.verdicts import DOUBTFUL, Verdict
 from zonodpp._types import Floats
 from zonodpp.runs._sampling import sample
 from zonodpp.targets import ProjectionDPP
@@ -25,7 +25,6 @@ A = ((1.0, 2.0, 0.0, -1.0), (0.0, 1.0, 2.0, 1.0))
 C = (1.0, 2.0, 4.0, 8.0)  # the linear objective; another one gives another tiling
 MARKED = (1, 3)  # the paper's {2, 4}: items count from 0 here
 X, D, PROPOSAL = (0.2, 2.3), (1.0, 0.25), 2.35  # a point, a direction, and the alpha proposed
-DOUBTFUL = 1e-4  # chi-square p-values below this count as a rejection
 
 
 def run(*, quick: bool = False, rng: Any = None, progress: Any = None) -> dict[str, Any]:

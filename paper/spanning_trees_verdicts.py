@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from paper.verdicts import Verdict
+from paper.verdicts import DOUBTFUL, Verdict
 from zonodpp._types import Floats
 
 NEW, OLD = "Algorithm 5", "Algorithm 1"
 SETTLED = 1.1  # the usual mark for the upper limit of the PSRF
 COMPARABLE = 2.0  # factor between errors that counts as comparable
-DOUBTFUL = 1e-4  # p-values below this count as a rejection
 FASTER = 10.0  # what the paper hopes to gain from better linear programming
 ENOUGH = 20.0  # times that a triplet must be expected in a chain to be judged
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+DOUBTFUL = 1e-4  # p-values below this count as a rejection
 WORDS = {True: "reproduced", False: "not reproduced", None: "not judged"}
 
 

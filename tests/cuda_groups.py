@@ -1,7 +1,7 @@
-"""What the kernels ask of a GPU, for numba's simulator, which has no shuffles and no device.
+"""What kernels need of a GPU, for numba's simulator, which has neither shuffles nor a device.
 
-Threads speak by shared memory, and warps have four threads. Import this file before any other of
-`zonodpp._cuda`.
+Threads exchange values through shared memory, and warps have four threads. Import this file before
+any other of `zonodpp._cuda`.
 """
 
 from numba import cuda, float64, int32

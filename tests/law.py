@@ -53,7 +53,7 @@ def exact_law(target):
 def determinant(rows):
     """Return the determinant of a list of rows of fractions, by Bareiss's elimination.
 
-    It keeps to integers, whose greatest common divisors nobody has to find.
+    All numbers on the way are integers, so no fraction has to be reduced.
     """
     scale = math.lcm(*(entry.denominator for row in rows for entry in row))
     rest = [[entry.numerator * (scale // entry.denominator) for entry in row] for row in rows]

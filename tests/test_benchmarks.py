@@ -253,7 +253,8 @@ def test_worth_of_independent_draws_is_one():
     values = rng.random((4, 20_000, 2)) < chances
     worth = worth_of_steps(values, chances)
     assert np.median(worth[0]) == pytest.approx(1.0, rel=0.2)
-    # Each draw said four times over is worth a quarter, whether it is averaged or not.
+    # If each draw stands there four times, a step is worth a quarter of an independent draw, and
+    # so it is if an average stands for four steps.
     repeated = np.repeat(values, 4, axis=1)
     assert np.median(worth_of_steps(repeated, chances)[0]) == pytest.approx(0.25, rel=0.2)
     assert np.median(worth_of_steps(values, chances, thin=4)[0]) == pytest.approx(0.25, rel=0.2)

@@ -280,7 +280,7 @@ class TestHardKernels:
         assert sample(target, 50, rng=0).sizes.tolist() == [[12] * 50]
 
     def test_many_items_many_eigenvectors(self):
-        """Once said to end in 'probabilities do not sum to 1', or in an underflow."""
+        """Such draws ended in the error 'probabilities do not sum to 1', or in an underflow."""
         x = np.linspace(0, 1, 600)[:, None]
         L = np.exp(-((x - x.T) ** 2) / (2 * 0.01**2))
         target = KDPP(L, 40)
@@ -579,7 +579,7 @@ def test_one_rule_for_negative_eigenvalues(shift):
 
 
 def test_one_tolerance_for_asymmetric_kernels():
-    """What one function takes for noise, no other refuses."""
+    """An asymmetry that one reader of kernels accepts as noise is accepted by all."""
     X = np.random.default_rng(0).normal(size=(100, 5))
     L, projection = X @ X.T, X @ np.linalg.pinv(X)
     readers = {

@@ -21,7 +21,7 @@ TARGETS = targets() | hard_targets()
 
 
 def draw(sampler, r, draws=DRAWS, rng=0):
-    """Draws of a sampler as it stands, past the front door."""
+    """Draw from a prepared (and perhaps altered) sampler, without `sample`."""
     generator = np.random.default_rng(rng)
     subsets = np.empty((draws, r), np.int32)
     state = sampler.start(generator, None)
@@ -38,7 +38,7 @@ def test_draws_follow_the_law(name, algorithm):
 
 
 @pytest.mark.parametrize("name", ["gaussian", "sparse, weighted", "condition 1e10"])
-def test_both_algorithms_draw_alike_past_the_front_door(name):
+def test_both_algorithms_draw_alike_without_sample(name):
     for algorithm in ALGORITHMS:
         assert_law(draw(Exact(algorithm).prepare(TARGETS[name]), TARGETS[name].r), TARGETS[name])
 

@@ -77,7 +77,7 @@ def test_verdicts_can_go_either_way(data):
     assert not (better.reproduced and worse.reproduced)
     assert better.reproduced or worse.reproduced
 
-    slow = copy.deepcopy(data)  # a ROUGE-1F as dear as the paper's
+    slow = copy.deepcopy(data)  # a ROUGE-1F as slow as the paper's
     for name in ("Algorithm 5", "Algorithm 1"):
         slow["seconds"][name]["rouge of a run"] = 0.1 * 400
     assert judge(slow)["time"].reproduced

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from artists import area, line
 from matplotlib.figure import Figure
 
 from paper.drawing import draw_errors, draw_psrf
@@ -28,11 +29,6 @@ def drawn(draw, curve, **options):
     ax = axes()
     draw(ax, {"run": (*curve, LOOK)}, **options)
     return ax
-
-
-def line(ax, label):
-    (found,) = [artist for artist in ax.get_lines() if artist.get_label() == label]
-    return found
 
 
 def test_error_curves_are_the_deciles():
@@ -83,11 +79,6 @@ def test_large_factors_leave_room_for_small_ones():
     )[:, 1]
     assert near - one > 0.05 * (top - one)
     assert ax.get_ylim()[0] <= 1.0
-
-
-def area(polygon):
-    x, y = np.asarray(polygon).T
-    return abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
 
 
 def test_chord_is_the_walk(zonotope):

@@ -57,6 +57,13 @@ def test_imports_point_to_lower_layers(house, waiting):
     assert house.against_layers({**rooms, "targets": {"samplers"}}) == ["targets imports samplers"]
 
 
+def test_names_of_the_package_itself_are_imports_of_their_modules(house, graph):
+    text = "from zonodpp import apps, sample\ndef f():\n    import zonodpp.zonotope"
+    found = house.imports("zonodpp.targets._twin", ast.parse(text), set(graph))
+    assert found == {"zonodpp.apps", "zonodpp.runs._sampling", "zonodpp.zonotope"}
+    assert "zonodpp.runs._sampling" in graph["zonodpp.cli._draws"]
+
+
 def test_no_function_is_too_complex(house):
     assert [each for each in house.functions(house.modules()) if each[0] > MOST_PATHS] == []
     nested = ast.parse("def f(x):" + "".join(f"\n    if x == {k}: pass" for k in range(MOST_PATHS)))
@@ -64,7 +71,19 @@ def test_no_function_is_too_complex(house):
 
 
 def test_a_name_means_one_thing(house):
-    assert not house.duplicate_names(house.modules())
+    trees = house.modules()
+    assert not house.duplicate_names(trees)
+    twin = {**trees, "zonodpp.twin": ast.parse("def sample(): pass")}
+    assert house.duplicate_names(twin) == {"sample": ["zonodpp.runs._sampling", "zonodpp.twin"]}
+
+
+def test_comments_docstrings_and_blank_lines_are_no_code(house, monkeypatch):
+    source = (
+        '"""Words,\n\ntwo lines."""\n\n# a comment\ndef f(x):\n    """One line."""\n    return (\n'
+        "        x  # another\n    )\n"
+    )
+    monkeypatch.setattr(house, "source_of", lambda name: source)
+    assert house.code_lines("twin", ast.parse(source)) == {6, 8, 9, 10}
 
 
 def test_what_is_not_in_the_reference_has_an_underscore(house):
@@ -90,9 +109,21 @@ def test_what_is_newer_than_0_1_is_in_the_source(house):
     assert len(code["zonodpp"]) > len(zonodpp.__all__)
     table = house.lines_of_entry("runs._sampling._OTHER_NAMES", trees, code)
     assert {name for name, _ in table} == {"zonodpp.runs._sampling"}
-    for entry in ("nothing", "_optional.nothing", "samples.draws.Draws.nothing"):
+    for entry in ("nothing", "_optional.nothing", "samples._draws.Draws.nothing"):
         with pytest.raises(ValueError, match=entry):
             house.lines_of_entry(entry, trees, code)
+
+
+def test_no_line_is_listed_twice(house, monkeypatch, tmp_path):
+    trees = house.modules()
+    code = {name: house.code_lines(name, tree) for name, tree in trees.items()}
+    monkeypatch.setattr(house, "SINCE", tmp_path / "list.txt")
+    house.SINCE.write_text("# part, then whole\n_optional.lazy\n_optional\n", "utf-8")
+    whole = house.later_features(trees, code)
+    assert whole == {"part, then whole": len(code["zonodpp._optional"])}
+    house.SINCE.write_text("# whole, then part\n_optional\n_optional.lazy\n", "utf-8")
+    with pytest.raises(ValueError, match=r"other entries count all lines of '_optional\.lazy'"):
+        house.later_features(trees, code)
 
 
 def test_the_report_is_printed():

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
+from artists import area, line
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -62,11 +63,6 @@ def draw(zonotope, runs, few, trees):
 
 
 NAMES = plotting.__all__
-
-
-def line(ax, label):
-    (found,) = [artist for artist in ax.get_lines() if artist.get_label() == label]
-    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,11 +157,6 @@ def test_marginals_need_to_know():
     assert plotting.marginals(thinned, exact=TARGET.marginals() / 2)
     with pytest.raises(ValueError, match="each of the 4 items, got"):
         plotting.marginals(thinned, exact=[0.5])
-
-
-def area(polygon):
-    x, y = np.asarray(polygon).T
-    return abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The front door: seeds, chains, executors, budgets, interrupts, progress."""
+"""`sample`: seeds, chains, executors, budgets, interrupts, progress."""
 
 import dataclasses
 import multiprocessing
@@ -20,7 +20,7 @@ from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
 from zonodpp.runs import _slices as chains_module
 from zonodpp.runs import _tasks as tasks
 from zonodpp.runs._progress import Progress
-from zonodpp.runs._slices import Chain, Run
+from zonodpp.runs._slices import Chain, Run, start_chains
 from zonodpp.runs._tasks import run_chains
 from zonodpp.samplers import _exact as exact
 
@@ -288,7 +288,7 @@ def test_time_that_passes_in_burn_in_gives_a_warning():
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """A method of somebody else's: its sampler is there already."""
+    """A method that is not of this package, for a sampler that is made before."""
 
     sampler: object
     name = "given"
@@ -329,7 +329,7 @@ def run(sampler, *, chains, draws, thin=1, **options):
 
 @pytest.fixture
 def ctrl_c():
-    """Hear SIGINT, which a process that was started in the background ignores."""
+    """Handle SIGINT, which Python ignores in a process that was started in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -349,12 +349,24 @@ def test_interrupt_returns_what_was_drawn():
 
 
 def test_ctrl_c_while_waiting(ctrl_c):
-    main = threading.main_thread().ident
-    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
+    """A chain sends the signal when both have draws; the main thread then waits for slices."""
+    main, made, unsent = threading.main_thread().ident, {}, threading.Lock()
+
+    class Signalling(Fake):
+        def advance(self, state, rng, subsets, tracked, thin):
+            super().advance(state, rng, subsets, tracked, thin)
+            time.sleep(1e-4 * len(subsets))  # MANY draws would take minutes
+            made[id(state)] = int(state["counts"][0])
+            both = len(made) == 2 and min(made.values()) > 100
+            if both and unsent.acquire(blocking=False):  # once
+                signal.pthread_kill(main, signal.SIGINT)
+
+    method = Given(Signalling())
     with pytest.warns(UserWarning, match="interrupted"):
-        samples = sample(LARGER, MANY, chains=2, rng=0)
-    assert 0 < samples.subsets.shape[1] < MANY
+        samples = sample(TARGET, MANY, method=method, chains=2, workers=2, rng=0)
+    length = samples.subsets.shape[1]
+    assert 0 < length < MANY
+    assert np.array_equal(samples.subsets[:, :, 0], np.tile(np.arange(length), (2, 1)))
 
 
 def test_ctrl_c_within_a_slice_of_a_single_chain_keeps_its_draws():
@@ -409,6 +421,25 @@ def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
     assert np.array_equal(subsets[1, :, 0], np.arange(subsets.shape[1]))
 
 
+def test_ctrl_c_while_draws_are_stored_counts_only_stored_draws(monkeypatch):
+    """The draws of a slice made elsewhere are lost if Ctrl-C comes while they are copied."""
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    sampler, room = Fake(), chains_module._FIRST_ROOM
+    [chain] = start_chains(sampler, [np.random.default_rng(0)], [None], 0)
+    found = Run(sampler, [chain], None, 1)
+    after = dataclasses.replace(chain, drawn=2 * room)
+    monkeypatch.setattr(chains_module.np, "pad", interrupt)  # the arrays have to grow
+    with pytest.raises(KeyboardInterrupt):
+        found.store(0, after, np.zeros((2 * room, 3), np.int32), np.zeros((2 * room, 0)))
+    assert found.length == 0
+    monkeypatch.undo()
+    found.store(0, after, np.zeros((2 * room, 3), np.int32), np.zeros((2 * room, 0)))
+    assert found.cut()[0].shape == (1, 2 * room, 3)
+
+
 def test_failure_in_a_chain_comes_out():
     for executor in (None, ThreadPoolExecutor(2)):
         with pytest.raises(ArithmeticError, match="a chain failed"):
@@ -432,8 +463,10 @@ def test_failure_in_progress_comes_out():
         sample(LARGER, MANY, chains=2, rng=0, progress=fail)
 
 
-def test_arrays_of_draws_grow_and_are_cut():
+def test_arrays_of_draws_grow_and_are_cut(monkeypatch):
+    monkeypatch.setattr(chains_module, "_FIRST_ROOM", 2)  # full after the first call
     found = run(Fake(), chains=2, draws=None, limit=0.05)
+    assert found.subsets.shape[1] > 2
     subsets, tracked = found.cut()
     length = subsets.shape[1]
     assert length == found.length

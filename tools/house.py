@@ -7,10 +7,10 @@ count. The lines of a stub (.pyi) count with those of its module. A room is a fo
 the package. Layers are read from the table in docs/architecture.md, lowest first; a room may import
 rooms of the layers below its own.
 
-tools/since_0_1.txt lists what belongs to features that version 0.1 did not have: rooms, files,
-classes, functions and constants, below the name of their feature. All other lines belong to
-features of 0.1, also the lines for new options in old functions, and imports of files that hold
-both.
+tools/since_0_1.txt lists what belongs to features that version 0.1 (commit 72f1836) did not have:
+rooms, files, classes, functions and constants, each below the name of its feature. All other lines
+count as features of 0.1. These include the lines for new options in old functions, and the imports
+of a file that holds old and new features.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SKIPPED = {
     tokenize.ENCODING,
     tokenize.ENDMARKER,
 }
-BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler)
+BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.match_case)
 Places = set[tuple[str, int]]
 
 
@@ -122,6 +122,8 @@ def later_features(trees: dict[str, ast.Module], code: dict[str, set[int]]) -> d
             feature = line.removeprefix("# ")
         else:
             fresh = lines_of_entry(line, trees, code) - seen
+            if not fresh:
+                raise ValueError(f"{SINCE.name}: other entries count all lines of {line!r}")
             counts[feature] += len(fresh)
             seen |= fresh
     return counts
@@ -139,15 +141,24 @@ def waiting_imports(tree: ast.Module, known: set[str]) -> set[str]:
     return {load.value for load in loads if isinstance(load, ast.Constant)} & known
 
 
+def public_homes() -> dict[str, str]:
+    """Return the module of each name that `from zonodpp import ...` gives."""
+    stub = ast.parse(source_of("zonodpp"))
+    nodes = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in nodes for alias in node.names}
+
+
 def imports(name: str, tree: ast.Module, known: set[str]) -> set[str]:
-    """Return the modules of the package that this one imports; those for type checkers are not."""
-    found = set()
+    """Return the modules of the package that this one imports, except for type checkers."""
+    found, homes = set(), public_homes()
     for node in _statements(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inside & known or {node.module}
+            if node.module == "zonodpp":
+                found |= {homes.get(alias.name, "zonodpp") for alias in node.names}
     return (found & known) - {name, "zonodpp"}
 
 

@@ -39,7 +39,7 @@ from zonodpp.samplers._line_steps import (
 )
 from zonodpp.samplers._lines import HUGE
 
-# Entries of ``tally`` beyond those of `line_steps`: the window's part back, the part of all weight
+# Entries of ``tally`` beyond those of `_line_steps`: the window's part back, the part of all weight
 # that a Metropolis test lets pass, and the log density of the picked tile over the first's.
 BACK, PASSED, PICKED_RATIO = range(lines.TALLY, lines.TALLY + 3)
 TALLY = lines.TALLY + 3
@@ -58,7 +58,7 @@ def place_window(tally: Floats, window: float, number: float) -> None:
 
 
 def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
-    """Compile the functions that add up what is seen on a line, see `line_steps`."""
+    """Compile the functions that add up what is seen on a line, see `_line_steps`."""
     log_change = of_processor(lines.log_change)
 
     @inlined

@@ -14,7 +14,7 @@ from zonodpp._types import Floats
 from zonodpp.plotting._style import INK, Axes, axes_for, shades
 from zonodpp.zonotope import Zonotope
 
-_EDGES = "0.55"  # colour of the edges of tiles
+_EDGES = "0.55"  # grey of the edges of tiles, from "0" (black) to "1" (white)
 _NAMED = 21  # tiles beyond which they are not named
 
 

@@ -22,7 +22,8 @@ def trace(
 ) -> Axes:
     """Draw the running mean of each chain's presence of S, and the exact value where it is known.
 
-    The curves begin after a twentieth of the draws. Chains that are long enough end together.
+    The curves begin after a twentieth of the draws. If the chains are long enough, all curves end
+    close to the exact value, and so to each other.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
 Look: TypeAlias = "tuple[ArrayLike, LineStyleType]"  # the colour and the line style of a curve
-INK = "0.15"
+INK = "0.15"  # a dark grey; in matplotlib "0" is black and "1" is white
 POINTS = 400  # of a curve: more could not be told apart
 _DASHES: list[LineStyleType] = ["-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)), (0, (3, 1))]
 

@@ -25,8 +25,8 @@ from zonodpp.samples._storage import check_subsets, pack_target, read_arrays, wr
 from zonodpp.targets._target import Arrays, Header, Target
 
 INTERVAL = 30.0  # seconds from one checkpoint to the next
-SHARE = 0.05  # of the time, at most, goes into writing them
-GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # those that a file may name
+SHARE = 0.05  # of the running time that writing checkpoints may take, at most
+GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # bit generators of NumPy
 # Indices in the states of generators, each with its largest value. NumPy does not check them: a
 # larger one would make it read memory outside the state.
 _INDICES = {"pos": 624, "buffer_pos": 4}

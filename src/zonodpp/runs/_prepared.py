@@ -15,8 +15,8 @@ from zonodpp.samplers._contract import Method, Sampler
 from zonodpp.samplers._methods import method_of
 from zonodpp.targets._target import Target
 
-AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
-GROWTH = 8  # factor by which blocks of draws grow: the first block is one draw, which comes soon
+_AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
+_ROWS_GROWTH = 8  # factor by which blocks of draws grow; the first block is a single draw
 
 
 def prepare(target: Target, method: str | Method = "auto", **options: object) -> PreparedSampler:
@@ -176,9 +176,9 @@ class PreparedSampler:
         rows = 1
         while True:
             subsets, nothing = empty_rows(self._sampler, rows)
-            made = advance(self._sampler, chain, subsets, nothing, thin, AHEAD)
+            made = advance(self._sampler, chain, subsets, nothing, thin, _AHEAD)
             yield from map(_items, subsets[:made].astype(np.int64))
-            rows = GROWTH * rows if made == rows else max(1, made)
+            rows = _ROWS_GROWTH * rows if made == rows else max(1, made)
 
 
 def _generator(rng: SeedLike) -> Rng:

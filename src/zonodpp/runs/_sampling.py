@@ -72,7 +72,7 @@ def sample(
     draws : int, default 1000
         Draws kept for each chain. With ``seconds`` and no ``draws``: as many as fit.
     method : {"auto", "exact", "zonotope", "exchange", "trees"} or method object
-        "auto" takes the best for the target; `Samples.method` says which that was. An object is
+        "auto" takes the best method for the target; `Samples.method` names it. An object is
         `Exact`, `HitAndRun`, `Exchange` or `Trees` with its options, or one of your own.
     chains : int, default 1
         Independent runs, each with its own generator spawned from ``rng``.
@@ -89,9 +89,9 @@ def sample(
     init : (r,) or (chains, r) items, optional
         Starting bases, for Markov chains; items by number or label, see `Target.items`.
     track : list of sets of items, optional
-        Record these sets in `Samples.tracked`: presence in each draw, with method exchange averaged
-        over the ``thin`` steps to it, with zonotope averaged along each line. Read it with
-        ``trace(tracked=k)``.
+        Record in `Samples.tracked` whether each draw holds these sets. Method exchange records the
+        average over the ``thin`` steps to a draw, and zonotope the average along each line. Read
+        it with ``trace(tracked=k)``.
     progress : bool or callable, optional
         None shows a bar on a terminal and in a notebook, and nothing elsewhere. A callable gets,
         up to ten times a second, an object that has ``drawn``, ``total``, ``elapsed``,
@@ -265,7 +265,7 @@ def _generators(
 def _starts(
     init: ItemsLike | None, chains: int, target: Target, independent: bool
 ) -> list[Integers | None]:
-    """One starting basis for each chain, or None for each."""
+    """Return one starting basis for each chain, or None for each."""
     if init is None:
         return [None] * chains
     starts = target.items(init, "init")

@@ -25,7 +25,8 @@ from zonodpp.samplers._contract import Sampler, State
 BLOCK = 0.01  # seconds aimed at for one call of compiled code
 # Multiplications of the first call of a slice, if a step takes r^2 n: walks take about as many.
 _FIRST_WORK = 100_000
-GROWTH = 16  # most steps of a call, over those of the call before: few steps give a poor estimate
+# A call makes at most so many times the steps of the last one: few steps measure the pace poorly.
+_STEPS_GROWTH = 16
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 _ALWAYS_THERE = 2**20  # bytes that every machine has
 _FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
@@ -100,7 +101,6 @@ class Run:
 
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
         """Take over a chain as a slice has left it, with the draws of that slice."""
-        self.chains[index] = chain
         end, room = chain.drawn, self.subsets.shape[1]
         if end >= room and end != self.draws:
             more = ((0, 0), (0, max(end, room)), (0, 0))
@@ -108,6 +108,7 @@ class Run:
         if subsets.base is not self.subsets:  # made elsewhere, or before the arrays grew
             self.subsets[index, end - len(subsets) : end] = subsets
             self.tracked[index, end - len(subsets) : end] = tracked
+        self.chains[index] = chain  # last: Ctrl-C before this line leaves no counted draw unstored
         if self.rested:
             self.rested[index] = copy.deepcopy(chain)  # threads change the chain itself in place
 
@@ -179,7 +180,7 @@ def advance(
     before = begun = time.perf_counter()
     made = 0
     guess = _FIRST_WORK // (sampler.width**2 * sampler.tracker.n)
-    steps = int(chain.steps * min(1.0, seconds / BLOCK)) or min(max(1, guess), GROWTH)
+    steps = int(chain.steps * min(1.0, seconds / BLOCK)) or min(max(1, guess), _STEPS_GROWTH)
     while True:
         position = chain.position(thin)
         rows = slice(made, min(made + max(1, steps // thin), len(subsets)))
@@ -192,7 +193,7 @@ def advance(
             return made
         taken = max(1, chain.position(thin) - position)  # a draw that takes long counts as a step
         pace = taken / max(now - before, 1e-7)
-        chain.steps = max(1, int(min(pace * BLOCK, GROWTH * taken)))
+        chain.steps = max(1, int(min(pace * BLOCK, _STEPS_GROWTH * taken)))
         steps = max(1, int(min(chain.steps, pace * (begun + seconds - now))))
         before = now
 

@@ -48,7 +48,7 @@ def _advance_elsewhere(
 
 
 class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was drawn is kept
-    """The executor does no more work; all draws made until then are stored."""
+    """The executor does no more work; slices that were collected before are stored."""
 
 
 class _Tasks:

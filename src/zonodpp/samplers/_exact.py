@@ -1,4 +1,4 @@
-"""Exact, independent draws from a projection DPP; those of other DPPs are in `mixture`.
+"""Exact, independent draws from a projection DPP; those of other DPPs are in `_mixture`.
 
 `zonodpp.samplers._picks` says how items are picked one after another.
 

@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
-    tally: Floats  # (TALLY,) sums over the tiles of the line, see `line_steps`
+    tally: Floats  # (TALLY,) sums over the tiles of the line, see `_line_steps`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
     in_sets: Floats  # (n,) 1 if the item is in any tracked set, else 0

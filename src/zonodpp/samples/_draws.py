@@ -1,4 +1,4 @@
-"""Subsets drawn from a target: a sequence of sets, what can be counted in it, and its errors."""
+"""Subsets drawn from a target as a sequence: shares, traces, and the errors of estimates."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Draws:
         return self.subsets.reshape(-1, self.subsets.shape[2])[first[order]], counts[order]
 
     def _keys(self) -> NDArray[np.bytes_]:
-        """One string of bytes for each draw, (chains, draws), in the order of the subsets."""
+        """Return a string of bytes for each draw, (chains, draws), which sort as the subsets do."""
         digits = np.ascontiguousarray(self.subsets + 1, ">i4")  # bytes compare as the items do
         return digits.view(f"S{4 * self.subsets.shape[2]}")[:, :, 0]
 

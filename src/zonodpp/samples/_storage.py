@@ -25,7 +25,7 @@ from zonodpp.targets._kdpp import KDPP
 from zonodpp.targets._spanning_trees import SpanningTrees
 from zonodpp.targets._target import Arrays, Header, Target
 
-FORMAT = 2
+FORMAT = 2  # of the files; those of another format are refused
 _HEADER = "header"
 _TARGETS = (ProjectionDPP, VolumeSampling, SpanningTrees, DPP, KDPP, Design)
 _KINDS: dict[str, type[Target]] = {kind.__name__: kind for kind in _TARGETS}
