@@ -60,7 +60,7 @@ class RunOptions(Options):
     draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
     seed: int | None = SEED
     method: Method = METHOD
-    algorithm: str | None = option("--algorithm NAME", "The algorithm of exact or trees.")
+    algorithm: str | None = option("--algorithm NAME", "The algorithm of --method exact or trees.")
     rule: str | None = option("--rule NAME", "heat-bath, metropolis or barker (exchange).")
     preset: str | None = option("--preset NAME", "paper (zonotope).")
     more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
@@ -91,7 +91,7 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
       zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
-    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection kernel, or L.")
+    kernel: bool = option("--kernel", "FILE is a kernel: a projection or, with --size or --dpp, L.")
     rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
     jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
     power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
@@ -184,7 +184,7 @@ class LandmarksOptions(Input):
 
     n_landmarks: int = option("-k --number N", "How many.", default=10)
     transformer: Literal["pca", "kernel", "isomap", "precomputed"] | None = option(
-        "--transformer", "Draw from the DPP of such features; precomputed takes K columns."
+        "--transformer", "Draw from the DPP of such features; precomputed: those in FILE."
     )
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the rows, not negative.")
     n_draws: int = option("-n --draws N", "Keep the best search or draw of N.", default=1)
@@ -247,6 +247,8 @@ class VolumeOptions(_ItemsInput):
     In d dimensions the volume is the sum of |det| over all sets of d generators. This
     sum is computed for small matrices, and estimated with a standard error for large ones.
 
+    --out takes .csv, .json and .parquet.
+
     Example:
       printf '1,0\n2,1\n0,2\n-1,1\n' | zonodpp volume -
       zonodpp info --example foods > foods.csv
@@ -265,6 +267,8 @@ class InfoOptions(_ItemsInput):
 
     For a table with text or missing values, show its columns, their types, and what "zonodpp rows"
     uses.
+
+    --out takes .csv, .json, .parquet and .txt, and with --example also .npy and .edges.
 
     Example:
       zonodpp info
