@@ -102,6 +102,8 @@ def near_duplicates(
     >>> report.pairs.tolist(), report.repeated, report.helps
     ([[0, 1]], 1, True)
     """
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold must be above 0 and at most 1, got {threshold}")
     rows = as_rows(features)
     n = rows.shape[0]
     items = Candidates.of(rows, np.arange(n), np.zeros(n), k, threshold)

@@ -117,7 +117,7 @@ def diverse_rows(
     if weights is not None and np.ndim(weights) == 0:  # type: ignore[arg-type]
         if weights not in table.columns:
             raise ValueError(f"weights={weights!r} is no column of the table")
-        counted, weights = table.drop(columns=weights), table[weights].to_numpy(dtype=np.float64)
+        counted, weights = table.drop(columns=weights), table[weights]
     q = as_weights(weights, n)  # type: ignore[arg-type]
     q = np.ones(n) if q is None else q
     if np.count_nonzero(q) < k:
