@@ -89,7 +89,7 @@ def near_duplicates(
     Returns
     -------
     DuplicateReport
-        ``print(report)`` shows it; ``report.helps`` is the answer in one word.
+        ``print(report)`` shows it; ``report.helps`` tells whether a diverse list helps.
 
     See Also
     --------

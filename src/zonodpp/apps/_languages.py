@@ -63,10 +63,9 @@ def read_language(language: str | None) -> Language:
     if not re.fullmatch("[a-z]{2,3}", code):
         known = f"such as 'de' or one of {', '.join(sorted(codes))}"
         raise ValueError(f"language must be a code {known}; got {language!r}")
+    available = optional("snowballstemmer", "text", "a summary").algorithms()  # in this version
     name = STEMMERS.get(code)
-    if name not in optional("snowballstemmer", "text", "a summary").algorithms():
-        name = None  # this version of Snowball does not know the language
-    return Language(code, name)
+    return Language(code, name if name in available else None)
 
 
 def words(sentence: str) -> list[str]:

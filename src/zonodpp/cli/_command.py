@@ -262,7 +262,7 @@ def _made(form: _Form | Callable[[], _Form]) -> _Form:
 
 
 def printable(text: str) -> str:
-    r"""Write control characters as JSON does, so that a file cannot steer the terminal.
+    r"""Write control characters as JSON does, so that a file cannot control the terminal.
 
     Examples
     --------

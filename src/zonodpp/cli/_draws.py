@@ -24,6 +24,7 @@ from zonodpp.samples._storage import save_samples
 from zonodpp.targets._target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
+# Values of -O NAME=VALUE that may be written as in Python; all others are JSON or text.
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _Sets = Sequence[list[int]]
 

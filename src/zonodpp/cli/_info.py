@@ -32,6 +32,7 @@ from zonodpp.cli._names import aligned
 from zonodpp.cli._rows import about_columns
 from zonodpp.datasets import mnist_ones
 
+# The files of the examples in the package; digits are made of the MNIST ones when asked for.
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
 _REQUIREMENT = re.compile(r"(?!zonodpp)([\w-]+)(?!.*extra == .(?:bench|dev|docs|lint|test)\b)")

@@ -1,7 +1,8 @@
 """The commands and their options, as ``--help`` shows them.
 
-Nothing heavy is imported here, so that help and completion come at once: each command names the
-function that does its work. A class below holds the help, the example and the options of a command.
+Nothing that takes long to load is imported here, so that help and completion come at once: each
+command names the function that does its work. A class below holds the help, the example and the
+options of a command.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
 
     kernel: bool = option("--kernel", "FILE is a kernel: a projection or, with --size or --dpp, L.")
     rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
-    jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
+    jitter: float | None = option("--jitter S", "Noise of deviation S, against dependent columns.")
     power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
     size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
@@ -220,6 +221,8 @@ class RowsOptions(Input):
 @command("apps:make_shortlist", "Relevant and diverse items.", (".npy",))
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
+
+    Near-duplicates are never picked together. If no other items are left, the list is shorter.
 
     Items are named by labels of --id, or by row numbers from 0, which can be used with labels too
     if no label is a number. Put a label that holds a comma in double quotes.
