@@ -20,6 +20,9 @@ from zonodpp.maximum import find_map
 from zonodpp.runs._sampling import sample
 from zonodpp.targets import ProjectionDPP
 
+# What tables need: the module, its extra, and what needs it.
+PANDAS = ("pandas", "parquet", "a table with columns of several types")
+
 # The approximation of the kernel has so many directions for each of the k rows, and at least the
 # second number, which is enough for a table of a few hundred rows. Only the k leading directions of
 # these are used. They are close to the leading directions of the kernel, as there are more than k.
@@ -296,7 +299,7 @@ def _read_cells(cells: Any) -> tuple[str, Floats]:
 
     A level of a category becomes its place in the order of frequency, 0 for the most frequent.
     """
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     if isinstance(cells.dtype, pandas.ArrowDtype):  # types of NumPy and Python objects instead
         cells = cells.array.__arrow_array__().to_pandas()
     empty = cells.isna().to_numpy(dtype=bool)

@@ -13,7 +13,7 @@ from zonodpp import apps
 from zonodpp._linalg.dense import to_dense
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
-from zonodpp.apps._rows import encode
+from zonodpp.apps._rows import PANDAS, encode
 from zonodpp.cli._cells import csv_rows, records, text_for_people, with_labels, write_parquet
 from zonodpp.cli._command import Result
 from zonodpp.cli._files import Source, open_source, read_parquet
@@ -87,7 +87,7 @@ def read_frame(
 ) -> tuple[DataFrame, DataFrame, ColumnRoles]:
     """Return a table twice, with types and as it stands in the file, and what its columns are."""
     source = source or open_source(options.file, options.format)
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     if source.format in ("csv", "tsv"):
         names, _, rows = read_rows(source, options.header)
         cells = pandas.DataFrame([[cell.strip() for cell in row] for _, row in rows], columns=names)
@@ -118,7 +118,7 @@ def _frame_type(kind: Any) -> Any:
 
 def _typed(cells: DataFrame) -> DataFrame:
     """Return a frame of text with the types that pandas finds in its columns."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     gaps = cells.map(is_gap)
     text = io.StringIO(cells.mask(gaps).to_csv(index=False))
     words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
