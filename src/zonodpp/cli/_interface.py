@@ -94,7 +94,7 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
 
     kernel: bool = option("--kernel", "FILE is a kernel: a projection or, with --size or --dpp, L.")
     rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
-    jitter: float | None = option("--jitter S", "Noise of deviation S, against dependent columns.")
+    jitter: float | None = option("--jitter S", "Add noise of standard deviation S to all numbers.")
     power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
     size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
