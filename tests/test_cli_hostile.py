@@ -1,6 +1,7 @@
 """Files that are damaged or made to do harm, and standard streams that are pipes or closed."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -242,6 +243,7 @@ def test_control_characters_do_not_reach_the_terminal(call, tmp_path, monkeypatc
         _, out, err = call(*words)
         assert out
         assert is_clean(out + err), words
+    assert json.loads(call("info", name, "--id", "name", "--json")[1])["file"] == name
     # For another program the labels stay as they are; for a terminal they do not.
     words = ("sample", "t.csv", "--id", "name", "-n", 3, "--csv")
     assert EVIL in call(*words)[1]

@@ -98,6 +98,8 @@ def test_targets_of_all_kinds(call, subsets):
     assert {len(row) for row in subsets("x.npy", "--size", 2)[0]} == {2}
     sizes = {len(row) for row in subsets("x.npy", "--dpp", "--expected-size", 1.5)[0]}
     assert len(sizes) > 1
+    out = call("sample", "x.npy", "--dpp", "--expected-size", 1e-9, "-n", 20, "--seed", 1)[1]
+    assert out.startswith("20 draws of 0 out of ")  # all draws are empty
     np.save("l.npy", 100 * X @ X.T)
     scaled = expected(DPP(L=100 * X @ X.T).scaled(1.5))
     found = subsets("l.npy", "--kernel", "--expected-size", 1.5)
@@ -243,6 +245,10 @@ def test_graphs(call, fails):
     assert "line 2: this edge has no weight" in fails("trees", "some.edges")
     write("twice.edges", "a b 1\nb a 2\n")
     assert "line 2: edge 'b a' has weight 2, but 1 at line 1" in fails("trees", "twice.edges")
+    write("two.edges", "source target weight\na b heavy\nb a 1\n")  # only the first row is names
+    assert "line 2: expected two nodes" in fails("trees", "two.edges")
+    write("half.edges", "a,b\n,,\n,b\n")
+    assert "line 3: expected two nodes" in fails("trees", "half.edges")
     write("split.edges", "a b\nc d\n")
     assert "disconnected" in fails("trees", "split.edges")
     write("negative.edges", "a b -1\n")

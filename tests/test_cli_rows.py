@@ -124,6 +124,8 @@ def test_a_saved_index_is_no_feature(rows, call):
         facts = json.loads(call("info", file, "--json")[1])
         assert [name for name in facts if name.startswith("column ")] == ["column a", "column word"]
     assert [row["__index_level_0__"] for row in rows("x.parquet", "--json", k=4)][:2] == ["5", "7"]
+    facts = json.loads(call("info", "levels.parquet", "--columns", "u,a", "--json")[1])
+    assert facts["columns"] == ["u", "a"]  # unless it is named
     assert rows("x.parquet", k=4).splitlines()[3].split() == ["5", "1.0", "x"]
 
 

@@ -104,6 +104,8 @@ def test_counts_above_sixty_four_copies():
 def test_bad_sets():
     with pytest.raises(ValueError, match="got number 9"):
         mean_rouge([["a"]], [[9]], [[0]])
+    with pytest.raises(ValueError, match="got number -2"):
+        mean_rouge([["a"], ["b"]], [[-2]], [[0]])
     with pytest.raises(ValueError, match="expected sets of sentences"):
         minimum_bayes_risk([["a"]], np.empty((0, 3)))
 

@@ -261,6 +261,7 @@ def test_all_rows_need_no_columns(rows):
         (0, {}, ValueError, "at least 1"),
         (2, {"columns": ["colur"]}, ValueError, "no column colur"),
         (2, {"weights": "w"}, ValueError, "is no column"),
+        (2, {"weights": "colour"}, TypeError, "weights must hold real numbers"),
         (2, {"columns": ["unit"]}, ValueError, "no column can be used"),
         (2, {"answer": "worst"}, ValueError, "answer"),
     ],

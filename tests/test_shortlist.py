@@ -227,6 +227,9 @@ def test_batches(items):
     expected = [shortlist(r, X, 5).indices for r, X in zip(relevance, features, strict=True)]
     got = [found.indices for found in shortlist(relevance, features, 5)]
     assert_array_equal(got, expected)
+    for wrong in (relevance[:3], relevance[:, :9], relevance[0]):
+        with pytest.raises(ValueError, match=r"for each list, \(4, 30\), got shape"):
+            shortlist(wrong, features, 5)
 
 
 # Limits.
@@ -413,6 +416,8 @@ def test_report_of_near_duplicates(items):
         np.append(relevance, relevance[top]), np.vstack([features, features[[top]]]), 5
     )
     assert copied.repeated == 1
+    with pytest.raises(ValueError, match="threshold must be above 0 and at most 1, got 2"):
+        near_duplicates(relevance, features, 5, threshold=2)
 
 
 @pytest.mark.parametrize(

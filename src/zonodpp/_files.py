@@ -12,7 +12,7 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # not a Unix system: files are not locked, and no temporary file is swept up
+except ImportError:  # not Unix: files are not locked, and those left over are not removed
     fcntl = None  # type: ignore[assignment]
 
 

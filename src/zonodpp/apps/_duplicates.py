@@ -89,7 +89,7 @@ def near_duplicates(
     Returns
     -------
     DuplicateReport
-        ``print(report)`` shows it; ``report.helps`` is the answer in one word.
+        ``print(report)`` shows it; ``report.helps`` tells whether a diverse list helps.
 
     See Also
     --------
@@ -102,6 +102,8 @@ def near_duplicates(
     >>> report.pairs.tolist(), report.repeated, report.helps
     ([[0, 1]], 1, True)
     """
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold must be above 0 and at most 1, got {threshold}")
     rows = as_rows(features)
     n = rows.shape[0]
     items = Candidates.of(rows, np.arange(n), np.zeros(n), k, threshold)

@@ -73,11 +73,10 @@ def features_for_draws(
     X, rows, merged = given
     if transformer == "precomputed":
         if X.shape[1] != m:
-            raise ValueError(
-                f"transformer='precomputed' takes X as the features, one for each of the "
-                f"{m} landmarks, but X has {X.shape[1]} columns; pass "
-                f"n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
-            )
+            needed = f"takes X as the features, one for each of the {m} landmarks"
+            found = f"X has {X.shape[1]} columns"
+            advice = f"pass n_landmarks={X.shape[1]}, or transformer='pca' for other numbers"
+            raise ValueError(f"transformer='precomputed' {needed}, but {found}; {advice}")
         return Features(to_dense(X[rows]), np.zeros(len(rows))), None
     if transformer == "kernel":
         return kernel_features(X[rows], merged, m, kernel, rng), None
@@ -123,10 +122,8 @@ def _coordinates(
     Z = transformer.fit_transform(X, **({"sample_weight": weights} if weighted else {}))
     Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
     if Z.ndim != 2 or Z.shape[0] != X.shape[0] or not Z.shape[1]:
-        raise ValueError(
-            f"the transformer must give one row of coordinates for each of the {X.shape[0]} "
-            f"rows, got an array of shape {Z.shape}"
-        )
+        needed = f"one row of coordinates for each of the {X.shape[0]} rows"
+        raise ValueError(f"the transformer must give {needed}, got an array of shape {Z.shape}")
     return Z, transformer
 
 
@@ -193,10 +190,9 @@ def kernel_features(
     values, vectors = scipy.linalg.eigh((block + block.T) / 2, subset_by_index=leading)
     kept = int(np.sum(values > 8 * size * np.finfo(float).eps * values[-1]))
     if kept < m:
-        raise ValueError(
-            f"n_landmarks={m} but the kernel has numerical rank {kept} on these rows; pass fewer "
-            "landmarks, or a narrower kernel (a larger gamma)"
-        )
+        found = f"the kernel has numerical rank {kept} on these rows"
+        advice = "pass fewer landmarks, or a narrower kernel (a larger gamma)"
+        raise ValueError(f"n_landmarks={m} but {found}; {advice}")
     back = root[:, None] * vectors / np.sqrt(values)
     blocks = gen_batches(n, max(64, CHUNK // size))
     features = np.concatenate([kernel(X[some], few) @ back for some in blocks])

@@ -171,20 +171,17 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         largest = max(float(X.max()), -float(X.min()))
         if largest > _LARGEST:
-            raise ValueError(
-                f"X has entries up to {largest:.3g} in size, and squares of numbers above "
-                f"{_LARGEST:g} overflow; scale the columns first"
-            )
+            found = f"X has entries up to {largest:.3g} in size"
+            limit = f"squares of numbers above {_LARGEST:g} overflow"
+            raise ValueError(f"{found}, and {limit}; scale the columns first")
         if not weights.any():
             raise ValueError("the weights of all rows are zero: none could ever be picked")
         given = merge(X, weights)
         rows = given.rows
         if len(rows) < m:
-            warnings.warn(
-                f"n_landmarks={m} but X has {len(rows)} distinct row(s) of positive weight "
-                f"(n_samples={X.shape[0]}); all of them are landmarks now",
-                stacklevel=2,
-            )
+            found = f"{len(rows)} distinct row(s) of positive weight (n_samples={X.shape[0]})"
+            warning = f"n_landmarks={m} but X has {found}; all of them are landmarks now"
+            warnings.warn(warning, stacklevel=2)
             m = len(rows)
         self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
         if method in PICKERS:
@@ -208,22 +205,14 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if self.transformer is None:
             return "search" if method == "auto" else method
         if method in PICKERS:
-            raise ValueError(
-                f"method={method!r} takes no transformer: leave it out, or pass method='auto' for "
-                "a DPP draw"
-            )
-        self._check_transformer()
-        return method
-
-    def _check_transformer(self) -> None:
-        """Raise an error unless the transformer is a known name or has fit_transform."""
+            advice = "leave it out, or pass method='auto' for a DPP draw"
+            raise ValueError(f"method={method!r} takes no transformer: {advice}")
         if isinstance(self.transformer, str):
             one_of(self.transformer, "transformer", _TRANSFORMERS)
         elif not hasattr(self.transformer, "fit_transform"):
-            raise TypeError(
-                f"transformer must be one of {', '.join(map(repr, _TRANSFORMERS))} or have "
-                f"fit_transform, got {self.transformer!r}"
-            )
+            known = f"one of {', '.join(map(repr, _TRANSFORMERS))} or have fit_transform"
+            raise TypeError(f"transformer must be {known}, got {self.transformer!r}")
+        return method
 
     def _fit_in_passes(
         self, source: RowSource, m: int, n_draws: int, method: str, rng: Rng

@@ -17,11 +17,11 @@ from zonodpp._types import Floats
 # Scripts that set no spaces between words: kana and ideographs.
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Accents, vowel signs and joiners belong to the word, but count as no letters.
-MARKS = (
+_COMBINING = (
     "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
     "\u0e31-\u0e3a\u0e47-\u0e4e\u200c\u200d"
 )
-WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}](?:[^\\W_{UNSPACED}]|[{MARKS}])*")
+WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}](?:[^\\W_{UNSPACED}]|[{_COMBINING}])*")
 
 # Language code and Snowball's name of its stemmer.
 _STEMMERS = """
@@ -63,10 +63,9 @@ def read_language(language: str | None) -> Language:
     if not re.fullmatch("[a-z]{2,3}", code):
         known = f"such as 'de' or one of {', '.join(sorted(codes))}"
         raise ValueError(f"language must be a code {known}; got {language!r}")
+    available = optional("snowballstemmer", "text", "a summary").algorithms()  # in this version
     name = STEMMERS.get(code)
-    if name not in optional("snowballstemmer", "text", "a summary").algorithms():
-        name = None  # this version of Snowball does not know the language
-    return Language(code, name)
+    return Language(code, name if name in available else None)
 
 
 def words(sentence: str) -> list[str]:

@@ -20,6 +20,9 @@ from zonodpp.maximum import find_map
 from zonodpp.runs._sampling import sample
 from zonodpp.targets import ProjectionDPP
 
+# What tables need: the module, its extra, and what needs it.
+PANDAS = ("pandas", "parquet", "a table with columns of several types")
+
 # The approximation of the kernel has so many directions for each of the k rows, and at least the
 # second number, which is enough for a table of a few hundred rows. Only the k leading directions of
 # these are used. They are close to the leading directions of the kernel, as there are more than k.
@@ -117,7 +120,7 @@ def diverse_rows(
     if weights is not None and np.ndim(weights) == 0:  # type: ignore[arg-type]
         if weights not in table.columns:
             raise ValueError(f"weights={weights!r} is no column of the table")
-        counted, weights = table.drop(columns=weights), table[weights].to_numpy(dtype=np.float64)
+        counted, weights = table.drop(columns=weights), table[weights]
     q = as_weights(weights, n)  # type: ignore[arg-type]
     q = np.ones(n) if q is None else q
     if np.count_nonzero(q) < k:
@@ -296,7 +299,7 @@ def _read_cells(cells: Any) -> tuple[str, Floats]:
 
     A level of a category becomes its place in the order of frequency, 0 for the most frequent.
     """
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     if isinstance(cells.dtype, pandas.ArrowDtype):  # types of NumPy and Python objects instead
         cells = cells.array.__arrow_array__().to_pandas()
     empty = cells.isna().to_numpy(dtype=bool)

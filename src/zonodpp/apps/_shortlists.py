@@ -238,10 +238,13 @@ def _batch(
     relevance: ArrayLike, features: MatrixLike, rng: SeedLike, **shared: Any
 ) -> list[Shortlist]:
     """Return the shortlists of a batch, whose lists share all other arguments."""
-    matrices = np.asarray(features)
+    matrices, scores = np.asarray(features), np.asarray(relevance)
+    if scores.shape != matrices.shape[:2]:
+        needed = f"relevance must have one row of entries for each list, {matrices.shape[:2]}"
+        raise ValueError(f"{needed}, got shape {scores.shape}")
     generators = spawn(rng, len(matrices), purpose="shortlists")
-    batch = zip(np.asarray(relevance), matrices, generators, strict=True)
-    found = [shortlist(scores, rows, rng=own, **shared) for scores, rows, own in batch]
+    batch = zip(scores, matrices, generators, strict=True)
+    found = [shortlist(own, rows, rng=generator, **shared) for own, rows, generator in batch]
     return [one for one in found if isinstance(one, Shortlist)]
 
 

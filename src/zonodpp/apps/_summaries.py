@@ -25,9 +25,9 @@ ANSWERS = ("best", "mbr", "draw")
 _FEATURES = ("auto", "central", "appendix", "spread", "lsa")
 _SENTENCES = 11  # as in the paper
 _DRAWS = 1000
-_WORK = 1e9  # draws times k^3, the cost of an exact draw: a few seconds
-_POOL = 1000  # sentences among which draws of "central" choose: the spectrum takes a second
-_RIDGE = 1e-9  # times the largest entry, added to the diagonal: k may exceed the rank of L
+_WORK = 1e9  # draws times k^3, the cost of an exact draw: together a few seconds
+_POOL = 1000  # sentences that draws of "central" choose from: their spectrum takes a second
+_RIDGE = 1e-9  # of the largest entry, added to the diagonal, as k may exceed the rank of L
 _TINY = 1e-300  # replaces zero as a divisor
 _IN_SPAN = 1e-10  # a share of the squared length that is rounding error
 # The relevance of sentences without a word of the query: they come last, but remain possible.

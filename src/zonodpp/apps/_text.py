@@ -16,8 +16,8 @@ from zonodpp.apps._languages import count_words, is_content, rarity, read_langua
 from zonodpp.features._similarity import finite_rows
 
 POSITIONS = ("first", "fifths")
-# Sentences of fewer words count as if they had so many. Without this, summaries are full of calls
-# and exclamations; with 20, recall is lower. The number was chosen on texts that
+# Sentences of fewer words count as if they had so many. Without this, summaries are full of short
+# exclamations; with 20, recall is lower. The number was chosen on texts that
 # benchmarks/bench_summaries.py does not use.
 _SHORT = 12
 _STEMMED = 100  # letters of the longest word that is stemmed; no language has longer words

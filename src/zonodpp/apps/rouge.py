@@ -138,10 +138,11 @@ def minimum_bayes_risk(
 
 
 def _as_sets(given: ArrayLike, n: int) -> Integers:
-    """Return sets of n sentences as rows."""
+    """Return sets of n sentences as rows, filled up with -1."""
     sets: Integers = np.asarray(given, dtype=np.int64)
     if sets.ndim == 0 or sets.size == 0:
         raise ValueError(f"expected sets of sentences, got an array of shape {sets.shape}")
-    if sets.max() >= n:
-        raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {sets.max()}")
+    unknown = sets[(sets < -1) | (sets >= n)]
+    if unknown.size:
+        raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {unknown[0]}")
     return sets.reshape(-1, sets.shape[-1])

@@ -110,7 +110,7 @@ def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
             sys.stdout.flush()
     except click.Abort:  # Ctrl-C
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the program that reads the output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest goes there
         return 1
     except Exception as error:

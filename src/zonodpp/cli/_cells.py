@@ -12,8 +12,10 @@ import numpy as np
 
 from zonodpp._arguments import listed
 from zonodpp._optional import optional
+from zonodpp.apps._rows import PANDAS
 from zonodpp.cli._command import Rows
-from zonodpp.cli._names import ColumnRoles, number_text
+from zonodpp.cli._names import ColumnRoles
+from zonodpp.cli._table import number_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,7 +25,7 @@ _WIDEST = 40  # characters of a cell in the text for people
 
 def text_for_people(frame: DataFrame, roles: ColumnRoles) -> str:
     """Return rows as lines of text, with the labels in front."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     # One type for all floating-point numbers: pandas cannot show the smaller ones without warnings.
     is_float = pandas.api.types.is_float_dtype
     frame = frame.apply(lambda cells: cells.astype("float64") if is_float(cells.dtype) else cells)
@@ -101,7 +103,7 @@ def _as_csv(cell: object) -> object:
 
 def _is_missing(cell: object) -> bool:
     """Tell the values that stand for none, in NumPy, pandas and Python, from all others."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     return bool(pandas.api.types.is_scalar(cell) and pandas.isna(cell))
 
 

@@ -12,7 +12,6 @@ import inspect
 import io
 import json
 import os
-import pkgutil
 import re
 import secrets
 import sys
@@ -26,7 +25,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 import click
 
 from zonodpp._files import replacing
-from zonodpp._optional import optional
+from zonodpp._optional import on_use, optional
 
 COMMANDS: list[click.Command] = []
 DEBUG = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks.")
@@ -177,8 +176,8 @@ def _run_command(kind: type[Options], code: str, endings: tuple[str, ...], **val
         seed = values["seed"] = secrets.randbits(32)  # a checkpoint keeps the seed of its own run
     destination = _Output(**values)
     _check_destination(destination, (".json", ".csv", ".parquet", *endings))
-    work = pkgutil.resolve_name(f"zonodpp.cli._{code}")
-    result = work(kind(**values))
+    module, _, function = code.partition(":")
+    result = getattr(on_use(f"zonodpp.cli._{module}"), function)(kind(**values))
     if result is None:
         return
     _write_result(result, destination)
@@ -263,7 +262,7 @@ def _made(form: _Form | Callable[[], _Form]) -> _Form:
 
 
 def printable(text: str) -> str:
-    r"""Write control characters as JSON does, so that a file cannot steer the terminal.
+    r"""Write control characters as JSON does, so that a file cannot control the terminal.
 
     Examples
     --------

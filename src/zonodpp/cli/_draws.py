@@ -24,6 +24,7 @@ from zonodpp.samples._storage import save_samples
 from zonodpp.targets._target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
+# Values of -O NAME=VALUE that may be written as in Python; all others are JSON or text.
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _Sets = Sequence[list[int]]
 
@@ -41,13 +42,12 @@ def draw_subsets(options: SampleOptions) -> Result:
 
 def _read_target(options: SampleOptions) -> Target:
     """Read the items of a file and make their target, with the labels that the file gives."""
-    by_columns = options.items == "columns"
     table = rows_to_sample(options)
     if isinstance(table, LargeTable):
         return condition(table.target(options.rank), options)
     table = fill_gaps(table, options)
     X, labels = table.values, table.labels
-    if by_columns:
+    if options.items == "columns":
         X, labels = X.T, table.columns
     target = _make_target(table.source, X, options, table.weights)
     return condition(target if labels is None else target.with_labels(labels), options)
@@ -150,7 +150,7 @@ def describe(samples: Samples, seed: int | None, sets: _Sets = ()) -> Result:
 
 def _names(samples: Samples, rows: Sequence[ArrayLike]) -> list[str]:
     """Return the items of each row by their labels, as one line of text."""
-    items = np.unique(np.concatenate(rows)).astype(np.int64)
+    items = np.unique(np.concatenate([[], *rows])).astype(np.int64)  # all draws may be empty
     texts = map(on_one_line, map(label_text, samples.target.labels_of(items)))
     names = dict(zip(items.tolist(), texts, strict=True))
     return [", ".join(names[int(item)] for item in np.asarray(row)) for row in rows]

@@ -22,6 +22,7 @@ from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.cli._command import NEEDED, quoted
 from zonodpp.cli._interface import Format
 
+# Formats by the first bytes of a file.
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
 # What is not read, by ending or by first bytes, and what to do.

@@ -42,4 +42,4 @@ def fill_gaps(table: ItemTable, options: SampleOptions) -> ItemTable:
         warnings.warn(found, stacklevel=2)
         X = np.where(gaps, np.nanmedian(X, axis=0), X)
     X = standardize(X) if options.standardize else X
-    return replace(table, values=X, labels=labels, weights=weights)
+    return replace(table, values=X, shape=X.shape, labels=labels, weights=weights)

@@ -23,7 +23,7 @@ from zonodpp._arguments import check_finite
 from zonodpp._linalg.gram import numerical_rank
 from zonodpp._types import Floats, Matrix
 from zonodpp.cli._apps import narrow_triangle, rank_and_condition
-from zonodpp.cli._command import Result, printable
+from zonodpp.cli._command import Result
 from zonodpp.cli._files import Source, open_source
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._interface import CompletionOptions, InfoOptions
@@ -32,6 +32,7 @@ from zonodpp.cli._names import aligned
 from zonodpp.cli._rows import about_columns
 from zonodpp.datasets import mnist_ones
 
+# The files of the examples in the package; digits are made of the MNIST ones when asked for.
 EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
 # A package that users need, not one of those that only developers of this package need.
 _REQUIREMENT = re.compile(r"(?!zonodpp)([\w-]+)(?!.*extra == .(?:bench|dev|docs|lint|test)\b)")
@@ -102,8 +103,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     if options.file.endswith(".npz") and options.key is None:
         with contextlib.suppress(ValueError):  # it holds no draws
             samples = Samples.load(options.file)
-            draws = {"holds": repr(samples), "of": repr(samples.target)}
-            return {"file": printable(options.file), **draws}
+            return {"file": options.file, "holds": repr(samples), "of": repr(samples.target)}
     source = open_source(options.file, options.format)
     by_rows = options.items == "rows"
     try:
@@ -118,7 +118,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     check_finite(table.values, table.source)
     X = table.values if by_rows else table.values.T
     layout = "dense" if isinstance(X, np.ndarray) else "sparse"
-    facts = {"file": printable(source.name), "items": X.shape[0], "features": X.shape[1]}
+    facts = {"file": source.name, "items": X.shape[0], "features": X.shape[1]}
     facts |= {"entries": f"{X.dtype}, {layout}"}
     if by_rows:
         facts |= {"first items": table.labels and table.labels[:5], "columns": table.columns}
@@ -129,7 +129,7 @@ def _about_large(source: Source, table: LargeTable) -> dict[str, object]:
     """Return facts about rows that are read in passes."""
     n, d = table.shape
     entries = f"{source.format.title()}; large for this machine's memory: read in passes"
-    facts = {"file": printable(source.name), "items": n, "features": d, "entries": entries}
+    facts = {"file": source.name, "items": n, "features": d, "entries": entries}
     facts |= {"columns": table.columns}
     return facts | _about_draws(table.shape, table.triangle, table.most_directions)
 

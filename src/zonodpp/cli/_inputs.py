@@ -12,8 +12,8 @@ from zonodpp._linalg.dense import to_dense
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.cli._files import Source, open_source, read_array, read_parquet, readable
 from zonodpp.cli._interface import Input
-from zonodpp.cli._names import ColumnRoles, find_columns, number_text, without_row_numbers
-from zonodpp.cli._table import collect, read_rows
+from zonodpp.cli._names import ColumnRoles, find_columns, some_left, without_row_numbers
+from zonodpp.cli._table import collect, number_text, read_rows
 
 _Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
 
@@ -115,25 +115,24 @@ def _array_columns(source: Source, options: Input, weights: str | None) -> _Colu
     return roles, values, labels
 
 
-def saved_index(source: Source, schema: Any) -> list[str]:
-    """Return the columns of a Parquet file in which pandas has saved the index of a frame."""
+def parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
+    """Find out what the columns of a Parquet file are.
+
+    Columns in which pandas has saved the index of a frame are features only if --columns names
+    them; without --id, the first of them holds the labels.
+    """
     with readable(source, "a Parquet file"):
         saved = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in saved if name in schema.names]  # a range is no column
-
-
-def parquet_roles(source: Source, schema: Any, options: Input, weights: str | None) -> ColumnRoles:
-    """Find out what the columns of a Parquet file are; a saved index of pandas holds the ids."""
-    index = saved_index(source, schema)
+    index = [name for name in saved if name in schema.names]  # an index of 0, 1, ... is no column
     options.id = options.id or next(iter(index), None)
-    names = [name for name in schema.names if name not in index or name == options.id]
-    return find_columns(source.name, options, weights, names)
+    roles = find_columns(source.name, options, weights, schema.names)
+    others = [place for place in roles.features if roles.names[place] not in index]
+    return some_left(roles if options.columns else roles._replace(features=others))
 
 
 def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Columns:
     table = read_parquet(source)
     roles = parquet_roles(source, table.schema, options, weights)
-    table = table.select(roles.names)
     columns = [table.column(place) for place in roles.numeric]
     whole = not any(column.null_count for column in columns)
     arrays = [column.to_numpy() for column in columns if whole]
@@ -148,10 +147,10 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
 _READERS = {"csv": _text_columns, "tsv": _text_columns, "parquet": _parquet_columns}
 
 
-def read_weights(items: str, option: str, file: str, n: int) -> Floats:
-    """Return the numbers in the file that an option names, one for each item."""
+def read_weights(table: str, option: str, file: str, n: int) -> Floats:
+    """Return the numbers in the file that an option names, one for each item of a table."""
     if not os.path.exists(file):
-        known = f"a column of {items} nor a file of {n} numbers"
+        known = f"a column of {table} nor a file of {n} numbers"
         raise ValueError(f"{option} {file} is neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")

@@ -1,7 +1,8 @@
 """The commands and their options, as ``--help`` shows them.
 
-Nothing heavy is imported here, so that help and completion come at once: each command names the
-function that does its work. A class below holds the help, the example and the options of a command.
+Nothing that takes long to load is imported here, so that help and completion come at once: each
+command names the function that does its work. A class below holds the help, the example and the
+options of a command.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class RunOptions(Options):
     draws: int | None = option("-n --draws N", "Draws to keep, for each chain.")
     seed: int | None = SEED
     method: Method = METHOD
-    algorithm: str | None = option("--algorithm NAME", "The algorithm of exact or trees.")
+    algorithm: str | None = option("--algorithm NAME", "The algorithm of --method exact or trees.")
     rule: str | None = option("--rule NAME", "heat-bath, metropolis or barker (exchange).")
     preset: str | None = option("--preset NAME", "paper (zonotope).")
     more: tuple[str, ...] = option("-O NAME=VALUE", "Any other option of the method.")
@@ -91,9 +92,9 @@ class SampleOptions(RunOptions, Restriction, _ItemsInput):
       zonodpp sample foods.csv --id food --method exchange --chains 2 --seed 1 --out draws.npz
     """
 
-    kernel: bool = option("--kernel", "FILE is a kernel, n x n: a projection kernel, or L.")
+    kernel: bool = option("--kernel", "FILE is a kernel: a projection or, with --size or --dpp, L.")
     rank: int | None = option("--rank R", "Items in a draw, by principal directions.")
-    jitter: float | None = option("--jitter S", "Add noise, against dependent columns.")
+    jitter: float | None = option("--jitter S", "Add noise of standard deviation S to all numbers.")
     power: float = option("--power P", "2 is a projection DPP, 1 volume sampling.", default=2.0)
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the items, not negative.")
     size: int | None = option("--size K", "Draw from the k-DPP of L = X X': K items.")
@@ -184,7 +185,7 @@ class LandmarksOptions(Input):
 
     n_landmarks: int = option("-k --number N", "How many.", default=10)
     transformer: Literal["pca", "kernel", "isomap", "precomputed"] | None = option(
-        "--transformer", "Draw from the DPP of such features; precomputed takes K columns."
+        "--transformer", "Draw from the DPP of such features; precomputed: those in FILE."
     )
     weights: str | None = option("--weights COLUMN|FILE", "Weights of the rows, not negative.")
     n_draws: int = option("-n --draws N", "Keep the best search or draw of N.", default=1)
@@ -221,6 +222,8 @@ class RowsOptions(Input):
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
 
+    Near-duplicates are never picked together. If no other items are left, the list is shorter.
+
     Items are named by labels of --id, or by row numbers from 0, which can be used with labels too
     if no label is a number. Put a label that holds a comma in double quotes.
 
@@ -247,6 +250,8 @@ class VolumeOptions(_ItemsInput):
     In d dimensions the volume is the sum of |det| over all sets of d generators. This
     sum is computed for small matrices, and estimated with a standard error for large ones.
 
+    --out takes .csv, .json and .parquet.
+
     Example:
       printf '1,0\n2,1\n0,2\n-1,1\n' | zonodpp volume -
       zonodpp info --example foods > foods.csv
@@ -265,6 +270,8 @@ class InfoOptions(_ItemsInput):
 
     For a table with text or missing values, show its columns, their types, and what "zonodpp rows"
     uses.
+
+    --out takes .csv, .json, .parquet and .txt, and with --example also .npy and .edges.
 
     Example:
       zonodpp info

@@ -20,7 +20,7 @@ from zonodpp.cli._interface import Input, Restriction
 _FEW = 12  # names of columns shown in a message
 # The header of an index without a name as pandas writes it, and as pandas reads it.
 _NAMELESS = re.compile(r"(Unnamed: \d+)?")
-_SEPARATORS = "- "  # between the ends of an edge: as results show it, and as edge lists have it
+_END_SEPARATORS = "- "  # between the ends of an edge: in results, and in edge lists
 
 
 class ColumnRoles(NamedTuple):
@@ -75,10 +75,11 @@ def find_columns(
         features = [place for place in range(len(names)) if place not in (labels, apart)]
     else:
         features = [place_of(column.strip()) for column in _split(options.columns, "--columns")]
-    return _some_left(ColumnRoles(source, names, labels, apart, features, options, named))
+    return some_left(ColumnRoles(source, names, labels, apart, features, options, named))
 
 
-def _some_left(roles: ColumnRoles) -> ColumnRoles:
+def some_left(roles: ColumnRoles) -> ColumnRoles:
+    """Return the roles; raise if no column is left to be a feature."""
     if not roles.features:
         raise ValueError(f"{roles.source} has no columns left to serve as features")
     return roles
@@ -98,7 +99,7 @@ def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -
             warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)
         else:
             features.append(place)
-    return _some_left(roles._replace(features=features))
+    return some_left(roles._replace(features=features))
 
 
 def _counts_rows(cells: Floats) -> bool:
@@ -114,19 +115,7 @@ def label_text(label: Hashable) -> str:
     >>> label_text("egg"), label_text(("a", "b"))
     ('egg', 'a-b')
     """
-    return _SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def number_text(number: float) -> str:
-    """Return a number as text with all its digits; a whole number has no point.
-
-    Examples
-    --------
-    >>> from zonodpp.cli._names import number_text
-    >>> number_text(1234567.0), number_text(0.5)
-    ('1234567', '0.5')
-    """
-    return str(int(number)) if float(number).is_integer() else str(number)
+    return _END_SEPARATORS[0].join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def on_one_line(text: str) -> str:
@@ -215,7 +204,7 @@ def _texts(label: Hashable) -> set[str]:
         return {str(label)}
     u, v, *key = map(str, label)
     words = ((u, v), (v, u), (u, v, *key), (v, u, *key))
-    return {separator.join(parts) for separator in _SEPARATORS for parts in words}
+    return {separator.join(parts) for separator in _END_SEPARATORS for parts in words}
 
 
 def _ends(label: Hashable) -> Hashable:

@@ -13,11 +13,11 @@ from zonodpp import apps
 from zonodpp._linalg.dense import to_dense
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix
-from zonodpp.apps._rows import encode
+from zonodpp.apps._rows import PANDAS, encode
 from zonodpp.cli._cells import csv_rows, records, text_for_people, with_labels, write_parquet
-from zonodpp.cli._command import Result, printable
+from zonodpp.cli._command import Result
 from zonodpp.cli._files import Source, open_source, read_parquet
-from zonodpp.cli._inputs import open_array, saved_index
+from zonodpp.cli._inputs import open_array, parquet_roles
 from zonodpp.cli._interface import Input, RowsOptions
 from zonodpp.cli._large import is_large
 from zonodpp.cli._names import ColumnRoles, aligned, find_columns, without_row_numbers
@@ -66,10 +66,10 @@ def about_columns(source: Source, options: Input) -> dict[str, object]:
     columns = encode(table.iloc[:, roles.features]).columns
     used = [column for column in columns if column.width]
     return {
-        "file": printable(source.name),
+        "file": source.name,
         "rows": len(table),
         "columns": table.shape[1],
-        **{f"column {printable(str(column.name))}": str(column) for column in columns},
+        **{f"column {column.name}": str(column) for column in columns},
         "zonodpp rows uses": f"{len(used)} columns as {sum(c.width for c in used)} numbers",
         "zonodpp sample needs": "numbers in all columns; see --columns, --id and --missing",
     }
@@ -87,7 +87,7 @@ def read_frame(
 ) -> tuple[DataFrame, DataFrame, ColumnRoles]:
     """Return a table twice, with types and as it stands in the file, and what its columns are."""
     source = source or open_source(options.file, options.format)
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     if source.format in ("csv", "tsv"):
         names, _, rows = read_rows(source, options.header)
         cells = pandas.DataFrame([[cell.strip() for cell in row] for _, row in rows], columns=names)
@@ -96,12 +96,7 @@ def read_frame(
     elif source.format == "parquet":
         arrow = read_parquet(source)
         table = cells = arrow.to_pandas(ignore_metadata=True, types_mapper=_frame_type)
-        index = saved_index(source, arrow.schema)
-        options.id = options.id or next(iter(index), None)
-        roles = find_columns(source.name, options, weights, arrow.column_names)
-        if options.columns is None:
-            kept = [place for place in roles.features if roles.names[place] not in index]
-            roles = roles._replace(features=kept)
+        roles = parquet_roles(source, arrow.schema, options, weights)
     else:
         values, roles = open_array(source, options, weights)
         table = cells = pandas.DataFrame(_dense(source, values))
@@ -123,7 +118,7 @@ def _frame_type(kind: Any) -> Any:
 
 def _typed(cells: DataFrame) -> DataFrame:
     """Return a frame of text with the types that pandas finds in its columns."""
-    pandas = optional("pandas", "parquet", "a table with columns of several types")
+    pandas = optional(*PANDAS)
     gaps = cells.map(is_gap)
     text = io.StringIO(cells.mask(gaps).to_csv(index=False))
     words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}

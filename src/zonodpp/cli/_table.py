@@ -158,3 +158,15 @@ def number_in(cell: str) -> float | None:
         return float(cell)
     except (ValueError, TypeError):
         return None
+
+
+def number_text(number: float) -> str:
+    """Return a number as text with all its digits; a whole number has no point.
+
+    Examples
+    --------
+    >>> from zonodpp.cli._table import number_text
+    >>> number_text(1234567.0), number_text(0.5)
+    ('1234567', '0.5')
+    """
+    return str(int(number)) if float(number).is_integer() else str(number)

@@ -21,7 +21,7 @@ from zonodpp.cli._interface import GraphFormat, TreesOptions
 from zonodpp.cli._table import number_in
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
-_SEPARATORS = re.compile(r"[,;\s]+")
+_WORD = re.compile(r"[^,;\s]+")  # the name of a node, or a weight, in an edge list
 
 
 def draw_spanning_trees(options: TreesOptions) -> Result:
@@ -64,13 +64,14 @@ def _text_of_trees(samples: Samples, seed: int | None) -> str:
 def _write_tree(samples: Samples, path: str) -> None:
     """Write the only tree of a run as GraphML or as an edge list."""
     if len(samples) > 1:
-        raise ValueError("this kind of file holds one tree; pass --draws 1, or --out trees.csv")
+        advice = "pass --draws 1 --chains 1, or --out trees.csv"
+        raise ValueError(f"a file of this kind holds one tree, not {len(samples)}; {advice}")
     if path.endswith(".graphml"):
         optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
         return
     _, *rows = _rows_of_trees(samples)
     for name in (str(end) for row in rows for end in row[2:4]):
-        if not name or name[0] in "#%" or _SEPARATORS.search(name):
+        if not _WORD.fullmatch(name) or name[0] in "#%":
             advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
             raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
     Path(path).write_text(_text_of_trees(samples, None), encoding="utf-8")
@@ -107,26 +108,25 @@ def _read_graph(options: TreesOptions) -> ProjectionDPP:
 def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array]:
     """Read lines ``u v [weight]``; return the names of the nodes and the adjacency matrix.
 
-    An edge given twice, in either direction, is one edge. The first row may have names of columns.
+    An edge given twice, in either direction, is one edge. If the first row has three words and the
+    third is no number, they are the names of the columns.
     """
     nodes: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}  # weight and line
-    for line, text in enumerate(text_lines(source), 1):
-        parts = _SEPARATORS.split(text.strip())
-        weight = number_in(parts[2]) if len(parts) == 3 else None
-        is_heading = not edges and len(parts) == 3 and weight is None
-        if is_heading or parts[0][:1] in ("", "#", "%"):
+    for row, (line, words) in enumerate(_rows_of_words(source)):
+        weight = number_in(words[2]) if len(words) == 3 else None
+        if row == 0 and len(words) == 3 and weight is None:
             continue
         has_weight = weight is not None and (0 < weight < np.inf or not weighted)
-        if len(parts) != 2 + has_weight:
+        if len(words) != 2 + has_weight:
             expected = "expected two nodes and perhaps a positive, finite weight"
-            got = quoted(" ".join(parts))
+            got = quoted(" ".join(words))
             raise ValueError(f"{source.name}, line {line}: {expected}, got {got}")
         weight = weight if weighted else None
-        u, v = sorted(nodes.setdefault(name, len(nodes)) for name in parts[:2])
+        u, v = sorted(nodes.setdefault(name, len(nodes)) for name in words[:2])
         first, at = edges.setdefault((u, v), (weight, line))
         if None not in (first, weight) and first != weight:
-            edge = f"edge {quoted(' '.join(parts[:2]))} has weight {weight:g}"
+            edge = f"edge {quoted(' '.join(words[:2]))} has weight {weight:g}"
             raise ValueError(f"{source.name}, line {line}: {edge}, but {first:g} at line {at}")
     bare = [line for weight, line in edges.values() if weight is None]
     if not edges:
@@ -136,3 +136,11 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
     weights = [weight or 1.0 for weight, _ in edges.values()]
     upper = sp.coo_array((weights, tuple(zip(*edges, strict=True))), shape=(len(nodes),) * 2)
     return list(nodes), upper.tocsr() + sp.triu(upper, k=1, format="csr").T
+
+
+def _rows_of_words(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line (from 1) and the words of each row that is neither empty nor a comment."""
+    for line, text in enumerate(text_lines(source), 1):
+        words = _WORD.findall(text)
+        if words and words[0][0] not in "#%":
+            yield line, words
