@@ -145,7 +145,7 @@ def test_conditions_that_leave_the_empty_draw_alone():
     """It has a probability, but a target of empty draws has nothing to sample."""
     with pytest.raises(ValueError, match=r"every draw would be empty.* exclude fewer items"):
         DPP(L=np.eye(3)).condition(exclude=[0, 1, 2])
-    with pytest.raises(ValueError, match="draws have k = 2 items, but 0 are sure and 0 the most"):
+    with pytest.raises(ValueError, match="k = 2 items cannot be drawn, only those of 0 to 0"):
         KDPP(np.eye(3), 2).condition(exclude=[0, 1, 2])
     assert DPP(L=np.eye(3)).condition([0], [1, 2]).log_prob([0]) == 0.0
 

@@ -39,7 +39,7 @@ class TestTrace:
     def test_set_and_tracked(self, wheel):
         np.testing.assert_array_equal(wheel.trace([0, 1]), wheel.contains([0, 1]))
         np.testing.assert_array_equal(wheel.trace(tracked=1), wheel.tracked[:, :, 1])
-        with pytest.raises(ValueError, match="there is none True"):
+        with pytest.raises(ValueError, match="no tracked set has the number True"):
             wheel.trace(tracked=True)
 
     def test_sets_may_come_from_a_generator(self, wheel):
@@ -65,9 +65,9 @@ class TestTrace:
             wheel.trace()
         with pytest.raises(TypeError, match="one of the two"):
             wheel.trace([0], tracked=0)
-        with pytest.raises(ValueError, match="got 2 sets"):
+        with pytest.raises(ValueError, match="was given 2 sets"):
             wheel.ess(tracked=2)
-        with pytest.raises(ValueError, match="got 0 sets"):
+        with pytest.raises(ValueError, match="was given 0 sets"):
             short.ess(tracked=0)
 
     def test_thinned(self, short):

@@ -234,6 +234,7 @@ def as_chains(x: ArrayLike, chains: int, draws: int) -> Floats:
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < chains or values.shape[1] < draws:
         needed = f"(chains, draws) with at least {chains} chain(s) of {draws} draws"
-        raise ValueError(f"x must be {needed}, got an array of shape {values.shape}")
+        more = "sample(target, 1000, chains=4) draws four chains of 1000 draws"
+        raise ValueError(f"x must be {needed}, got an array of shape {values.shape}; {more}")
     check_finite(values, "x")
     return values

@@ -261,8 +261,8 @@ class Draws:
             return self.contains(S).astype(np.float64)
         count = self.tracked.shape[2]
         if isinstance(tracked, bool) or tracked not in range(count):
-            found = f"sample(track=[...]) got {count} sets, counted from 0"
-            raise ValueError(f"{found}; there is none {tracked!r}")
+            sets = f"sample(track=[...]) was given {count} sets, numbered from 0"
+            raise ValueError(f"no tracked set has the number {tracked!r}: {sets}")
         return np.asarray(self.tracked[:, :, tracked], dtype=np.float64)
 
     def ess(self, S: ItemsLike | None = None, *, tracked: int | None = None) -> float:

@@ -100,9 +100,10 @@ class KDPP(SpectralTarget):
         k = as_count(k or 0, "k", 1)
         if not sure <= k <= rank:
             raise ImpossibleError(
-                f"draws have k = {k} items, but {sure} are sure and {rank} the most: the kernel "
-                f"has numerical rank {rank}, and larger sets have determinant zero. Take another "
-                "k, add a ridge to the kernel, L + c * I, or include or exclude fewer items"
+                f"sets of k = {k} items cannot be drawn, only those of {sure} to {rank}: every "
+                f"draw holds {sure} included items, and the kernel has numerical rank {rank}, so that "
+                "larger sets have determinant zero. Take another k, add a ridge to the kernel, "
+                "L + c * I, or include or exclude fewer items"
             )
         super()._set(found, labels, k)
         logs, chances = symmetric_polynomials(found.logs[sure:], k - sure)
