@@ -15,8 +15,6 @@ from zonodpp._jit import forceinline
 from zonodpp._linalg.dense import frozen, largest_entries, to_dense
 from zonodpp._types import Floats, Integers, Matrix
 
-# Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
-ROUNDING = 16 * np.finfo(float).eps
 # Coordinates of a point may stray this far from their bounds, in units of the longest column.
 _FEASIBLE = 1e-11
 # Reading one non-zero of a sparse matrix takes as long as this many entries of a vectorised row.
@@ -39,7 +37,9 @@ class UnitColumns(NamedTuple):
     indices: Integers
     data: Floats
     lengths: Floats  # (n,)
-    blur: Floats  # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have
+    # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have. `frame_of`
+    # sets them for zonotopes; no other walk reads them, and there they are zero.
+    blur: Floats
     tolerance: float  # by which coordinates in a basis may lie beyond their bounds
 
 
@@ -91,7 +91,7 @@ def keep_columns(
     appended until the number of columns is a multiple of ``multiple``, so that vectorised loops
     have no remainder.
     """
-    (r, n), blur = unit.shape, rounding_of(unit, lengths)
+    r, n = unit.shape
     padded = n + -n % multiple
     rows, dense = np.empty((r, 0)), np.empty((0, r))
     indptr, indices, data = np.zeros(1), np.empty(0), np.empty(0)
@@ -119,14 +119,9 @@ def keep_columns(
         indices=frozen(indices, np.int64),
         data=frozen(data),
         lengths=frozen(np.append(lengths, np.zeros(padded - n))),
-        blur=frozen(blur),
+        blur=frozen(np.zeros(r)),
         tolerance=_FEASIBLE * float(lengths.max()),
     )
-
-
-def rounding_of(A: Matrix, factors: Floats) -> Floats:
-    """Bound the rounding errors of the coordinates of a point A y, 0 <= y <= factors."""
-    return ROUNDING * np.asarray(abs(A) @ factors)
 
 
 def matrix_of(columns: UnitColumns) -> Matrix:
