@@ -29,7 +29,6 @@ from zonodpp._tiles.pivots import (
     TileScratch,
     TileState,
     copy_of,
-    empty_tile,
     find_ratios,
     first_minimum,
     lower_gaps,
@@ -233,7 +232,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
     values = rng.standard_normal(n)
     signs = np.sign(values)
-    single, room = empty_tile(1, n), tile_scratch(1, n)
+    single, room = tile_at(tile_rows(1, n, 1)[0], 1, n), tile_scratch(1, n)
     single.gap[:] = rng.random(n)
     single.side[:] = rng.choice([-1.0, 1.0], n)
     other, other_room = copy_of(single), tile_scratch(1, n)

@@ -72,11 +72,6 @@ def tile_rows(r: int, n: int, count: int) -> Floats:
     return np.zeros((count, 2 * n + r * r + 4 * r + 1))
 
 
-def empty_tile(r: int, n: int) -> TileState:
-    """Allocate a tile."""
-    return tile_at(tile_rows(r, n, 1)[0], r, n)
-
-
 def put_tile(tile: TileState, other: TileState) -> None:
     """Overwrite a tile by another."""
     for array, values in zip(tile, other, strict=True):

@@ -25,7 +25,8 @@ class OutsideError(ValueError):
 
 def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
     """Return the tile of a basis in the tiling of the costs c; its corner has coordinates zero."""
-    tile = pivots.empty_tile(len(basis), columns.lengths.size)
+    r, n = len(basis), columns.lengths.size
+    tile = pivots.tile_at(pivots.tile_rows(r, n, 1)[0], r, n)
     tile.basis[:] = basis
     tile.reach[:] = columns.lengths[basis]
     tile.T[:] = inverse_of(columns, basis)
