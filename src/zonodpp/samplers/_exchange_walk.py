@@ -5,6 +5,7 @@ A part of `zonodpp.samplers._exchange`, where the mathematics is.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from zonodpp._basis.alias import draw_alias
@@ -199,13 +200,6 @@ def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> 
 
 
 @forceinline
-def _share_of(column: Floats, p: int) -> float:
-    """Return the share that entry p has in the squared length of the column."""
-    total = dot(column, column)
-    return column[p] * column[p] / total if total > 0.0 else 0.0
-
-
-@forceinline
 def read_column(columns: UnitColumns, tableau: Floats, whole: bool, t: int, column: Floats) -> None:
     """Set column = T e_t."""
     if whole:
@@ -225,11 +219,11 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     inside, outside, place, tableau, age = chain.basis
     scratch, counts, column = chain.scratch, chain.counts, chain.scratch.column
     read_column(chain.columns, tableau, chain.whole, t, column)
-    share = _share_of(column, s)
-    if share <= SMALL * SMALL and age[0] > 0:
+    pivot, length = abs(column[s]), math.sqrt(dot(column, column))
+    if age[0] > 0 and not pivot > SMALL * length:  # also if the column has become NaN
         counts[TINY_PIVOTS] += 1
         return False
-    if share > ZERO * ZERO:
+    if pivot > ZERO * length:
         replace_item(tableau, s, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)
