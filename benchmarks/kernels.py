@@ -118,7 +118,7 @@ def many_pivots(
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         tableau_column(columns, tile.T, entering, work.column)
-        pivot(tile.T, tile.v, p, work.column, work.weights)
+        pivot(tile.T, tile.v, p, work.column, work.vector)
 
 
 @no_refcount
@@ -268,7 +268,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, unit, tiles[HOME], rng.standard_normal(n), work.weights),
+            partial(many_prices, unit, tiles[HOME], rng.standard_normal(n), work.vector),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),

@@ -30,8 +30,8 @@ from zonodpp._types import Floats, Integers, Matrix
 
 # Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
 _ROUNDING = 16 * np.finfo(float).eps
-# Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
-# so that every computation finds an item on the same side of zero.
+# Size of the perturbation, relative to the largest cost. This is far above the rounding errors of
+# reduced costs, about 1e-15, so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
 _SHORTEST = 1e-200  # the least length that costs are divided by, so that they do not overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # arbitrary but fixed: equal costs have the same tiling each time

@@ -14,7 +14,8 @@ from zonodpp._tiles.long_step import NONE_FREE, OUTSIDE, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
 from zonodpp._types import Floats, Integers
 
-# A direction whose cosine with the normal of a facet is smaller is parallel to the facet.
+# A direction whose cosine with the normal of a facet is smaller is parallel to the facet: rounding
+# errors of speeds explain such a cosine.
 _PARALLEL = 1e-11
 _RUNS = 5  # of the dual simplex for one point; two are enough unless columns are nearly parallel
 
@@ -100,10 +101,10 @@ def _fill_walk(
         steps[k, 0] = length
         for i in range(r):
             u[i] += length * v[i]
-        size, left = pivots.cross(columns, tile, p, scratch)
-        if size == 0.0:
+        det_ratio, left = pivots.cross(columns, tile, p, scratch)
+        if det_ratio == 0.0:
             return k + 1, True
-        steps[k, 1] = math.log(size) + math.log(lengths[basis[p]]) - math.log(lengths[left])
+        steps[k, 1] = math.log(det_ratio) + math.log(lengths[basis[p]]) - math.log(lengths[left])
     return bases.shape[0], False
 
 
@@ -119,6 +120,7 @@ def traverse(
         tile.T[:] = inverse_of(columns, tile.basis)
         tile.v[:] = tile.T @ d
         tile.age[0] = 0
+        # A chord crosses about n tiles, so this is room enough for nearly all of them.
         bases, steps = np.empty((4 * n, r), np.int64), np.zeros((4 * n, 2))
         count, finished = _fill_walk(columns, tile, least, scratch, bases, steps)
         parts.append((bases[:count], steps[:count]))

@@ -59,14 +59,10 @@ class ZonotopeWalk(ChainOnBases):
         chain = ZonotopeChain(
             self.columns, self.rule, stack, memory, x, c, record, progress, counts
         )
-        address, status = address_of(rng), lines.LOST
-        while status != lines.DONE:
-            if self.rule.long_steps:
-                status = run_by_long_steps(address, chain, self.ellipsoid)
-            else:
-                status = run_by_walk(address, chain)
-            if status != lines.DONE:
-                self._mend(chain, status)
+        run = run_by_long_steps if self.rule.long_steps else run_by_walk
+        more = (self.ellipsoid,) if self.rule.long_steps else ()
+        while (status := run(address_of(rng), chain, *more)) != lines.DONE:
+            self._mend(chain, status)
         subsets.sort(axis=1)
         state["tile"][:] = stack[lines.HOME]
 
