@@ -28,11 +28,11 @@ import numpy as np
 from zonodpp._arguments import as_count, as_positive, spawn
 from zonodpp._basis.columns import unit_vectors
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
-from zonodpp.zonotope._annealing import Annealed, log_mean, read_columns
+from zonodpp.zonotope._annealing import ENTRIES_AT_ONCE, Annealed, log_mean, read_columns
 
 _MOST_BASES = 5_000_000  # that the exact sum goes through
-FIRST = 500  # draws before the error is looked at
-_MOST_DRAWS = 1_000_000  # unless their number is given
+FIRST = 500  # draws from which the error is first estimated
+_MOST_DRAWS = 1_000_000  # that are made if their number is not given
 # Least effective share and least effective number of draws. Below either, an interval of two
 # standard errors on both sides contains the volume less than nine times in ten.
 _LEAST_SHARE, _LEAST_DRAWS = 0.25, 50
@@ -103,7 +103,7 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
         )
     units, lengths = unit_vectors(X)
     subsets = combinations(range(n), r)
-    step = max(1, 2**20 // r**2)
+    step = max(1, ENTRIES_AT_ONCE // r**2)
     log_value = -np.inf
     for _ in range(0, count, step):
         bases = np.fromiter(chain.from_iterable(islice(subsets, step)), np.int64).reshape(-1, r)
