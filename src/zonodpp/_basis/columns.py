@@ -44,12 +44,12 @@ class UnitColumns(NamedTuple):
     tolerance: float  # by which coordinates in a basis may lie beyond their bounds
 
 
-def even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
+def even_rows(A: Matrix, scale: Floats | None) -> tuple[Matrix, Integers]:
     """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
 
     Exponents are added up before anything is multiplied, so that no product overflows.
     """
-    mantissas, exponents = np.frexp(scale)
+    mantissas, exponents = np.frexp(np.ones(A.shape[1]) if scale is None else scale)
     if not sp.issparse(A):
         products = A * mantissas
         sizes = np.frexp(products)[1] + exponents

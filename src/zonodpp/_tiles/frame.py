@@ -74,7 +74,7 @@ class Frame(NamedTuple):
 
 def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     """Choose M for the columns s_j a_j; raise RankError if they are numerically dependent."""
-    X, heights = even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
+    X, heights = even_rows(A, scale)
     blur = _ROUNDING * np.asarray(abs(X).sum(axis=1))  # of a sum of columns, before W is applied
     gram = factorise(X, None)
     W, whitener = np.eye(len(heights)), gram.W

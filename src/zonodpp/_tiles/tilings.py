@@ -45,11 +45,6 @@ def point_of(columns: UnitColumns, tile: TileState) -> Floats:
     return np.asarray(matrix_of(columns) @ rest)
 
 
-def place_point(columns: UnitColumns, tile: TileState, x: Floats) -> None:
-    """Set the coordinates u, zero so far, to those of x, which may lie outside the tile."""
-    tile.u[:] = tile.T @ (x - point_of(columns, tile))
-
-
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of a tile.
 
@@ -59,7 +54,7 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
     for _ in range(_RUNS):
         tile = pivots.copy_of(corner)
-        place_point(columns, tile, x)
+        tile.u[:] = tile.T @ (x - point_of(columns, tile))  # u was zero; x may be outside the tile
         made, _ = settle(columns, tile, NONE_FREE, scratch)
         if made >= 0:
             return tile

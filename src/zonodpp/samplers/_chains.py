@@ -1,8 +1,8 @@
 """What the chains on bases share: their start, accurate inverses, and chains for general DPPs.
 
-A DPP is part of a projection DPP: `DPP.on_bases` has the items and one more column for each
-eigenvector, and the items of its draws follow the DPP. So every chain on bases gives a chain on
-sets of varying size, with the right law.
+A DPP is what a larger projection DPP draws among its items: the target `DPP.on_bases` has a column
+for each item and one more for each eigenvector, and the items in its draws follow the DPP. So every
+chain on bases gives a chain on sets of varying size, with the right law.
 """
 
 from __future__ import annotations

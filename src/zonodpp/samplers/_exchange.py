@@ -105,7 +105,7 @@ class Exchange:
         scale, _ = column_factors(target.weights, p, n)
         sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
         if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
-            E, lengths = unit_vectors(even_rows(target.A, np.ones(n))[0])
+            E, lengths = unit_vectors(even_rows(target.A, None)[0])
         else:
             E, lengths, scale = *_white_vectors(target), target.coordinates.scale
         lengths = lengths if scale is None else lengths * scale

@@ -69,7 +69,7 @@ class StreamedDraws:
             "counts": np.zeros(len(self.counters), np.int64),
             "items": np.zeros(room, np.int64),
             "rows": np.zeros((room, r)),
-            # The next proposal, the number of proposals, and of items still to be picked.
+            # The next proposal, how many proposals there are, how many items the draw still lacks.
             "pool": np.array([0, 0, r]),
             "N": np.eye(r),
             "picks": np.zeros(r, np.int64),

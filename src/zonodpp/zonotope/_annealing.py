@@ -69,7 +69,7 @@ def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
     """
     matrix = as_matrix(A, "A")
     check_finite(matrix, "A")
-    X, heights = even_rows(to_dense(matrix), np.ones(matrix.shape[1]))
+    X, heights = even_rows(to_dense(matrix), None)
     items = np.flatnonzero(X.any(axis=0))
     X = X[:, items]
     try:

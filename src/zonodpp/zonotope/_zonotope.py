@@ -22,7 +22,7 @@ from zonodpp.zonotope._volume import (
     independent_bases,
 )
 
-_MOST_TILES = 200_000  # `Zonotope.tiles` lists no more
+_MOST_TILES = 200_000  # `tiles` lists no more; with more, `volume` makes an estimate by default
 
 
 class Zonotope(Tiling):
