@@ -29,7 +29,6 @@ from zonodpp._tiles.pivots import (
     TileScratch,
     TileState,
     copy_of,
-    empty_tile,
     find_ratios,
     first_minimum,
     lower_gaps,
@@ -119,7 +118,7 @@ def many_pivots(
     for k in range(repeats):
         entering = item if k % 2 == 0 else other
         tableau_column(columns, tile.T, entering, work.column)
-        pivot(tile.T, tile.v, p, work.column, work.weights)
+        pivot(tile.T, tile.v, p, work.column, work.vector)
 
 
 @no_refcount
@@ -233,7 +232,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
     change = Count(2 * touched * r, NUMBER * touched * r, NUMBER * touched * r)
     values = rng.standard_normal(n)
     signs = np.sign(values)
-    single, room = empty_tile(1, n), tile_scratch(1, n)
+    single, room = tile_at(tile_rows(1, n, 1)[0], 1, n), tile_scratch(1, n)
     single.gap[:] = rng.random(n)
     single.side[:] = rng.choice([-1.0, 1.0], n)
     other, other_room = copy_of(single), tile_scratch(1, n)
@@ -269,7 +268,7 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
             Count(0.0, whole, whole, 0.0, 2 * whole),
         ),
         "pricing": Kernel(
-            partial(many_prices, unit, tiles[HOME], rng.standard_normal(n), work.weights),
+            partial(many_prices, unit, tiles[HOME], rng.standard_normal(n), work.vector),
             Count(
                 2 * r * (n + r) + n,
                 NUMBER * (r * n + r * r + n),

@@ -144,7 +144,7 @@ def test_transitions_on_graphs_are_reversible(name, rule):
 
 def treat_as(size, monkeypatch):
     """Have any problem treated as a small or a large one."""
-    for threshold in ("PROPOSALS", "POWERS", "SMALL_TABLEAU"):
+    for threshold in ("ITEMS_PER_PROPOSAL", "ITEMS_PER_POWER", "SMALL_TABLEAU"):
         monkeypatch.setattr(exchange, threshold, 10**9 if size == "small" else 0)
 
 

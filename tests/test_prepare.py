@@ -151,7 +151,7 @@ def test_states_that_are_large_are_not_remembered(monkeypatch):
     monkeypatch.setattr(remembered, "SMALL_STATE", 10)
     sampler = prepare(ProjectionDPP(A), "exchange")._sampler
     sampler.start(np.random.default_rng(3), None)
-    assert not sampler.starts
+    assert not sampler.start_states
 
 
 def test_blas_has_its_threads_back_after_the_last_small_block(monkeypatch):

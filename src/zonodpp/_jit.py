@@ -85,10 +85,10 @@ def no_refcount(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inline_source(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Paste a part of a kernel into its one caller, before anything is compiled.
+    """Paste a part of a kernel into its callers, before anything is compiled.
 
     For parts that take tuples of arrays, which are slow to pass. Numba copies the whole caller for
-    each such part, so there should be few of them.
+    each such call, so there should be few of them.
     """
     return _compile(function, inline="always", _nrt=False)
 

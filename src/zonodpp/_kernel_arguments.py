@@ -26,11 +26,7 @@ _pointer.restype, _pointer.argtypes = ctypes.c_size_t, (ctypes.py_object, ctypes
 
 
 def address_of(rng: Rng) -> int:
-    """Return the address of a generator, for kernels; it must exist until they have returned.
-
-    Numba takes more than ten microseconds to accept a generator as an argument: longer than many
-    steps of a walk.
-    """
+    """Return the address of a generator, for kernels; it must exist until they have returned."""
     if numba.config.DISABLE_JIT:  # kernels are plain functions, and take the generator itself
         return rng  # type: ignore[return-value]
     return int(_pointer(rng.bit_generator.capsule, b"BitGenerator"))

@@ -15,13 +15,12 @@ from zonodpp._jit import forceinline
 from zonodpp._linalg.dense import frozen, largest_entries, to_dense
 from zonodpp._types import Floats, Integers, Matrix
 
-# Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
-ROUNDING = 16 * np.finfo(float).eps
-# Coordinates of a point may stray this far from their bounds, in units of the longest column.
+# Coordinates of a point may lie this far beyond their bounds, in units of the longest column: far
+# more than their rounding errors in a basis that is well conditioned.
 _FEASIBLE = 1e-11
 # Reading one non-zero of a sparse matrix takes as long as this many entries of a vectorised row.
 _SPARSE_COST = 10
-_NONE = -(2**20)  # the exponent of zero: below all others
+_NONE = -(2**20)  # exponent that stands for an entry of zero: below all others
 
 
 class UnitColumns(NamedTuple):
@@ -39,16 +38,18 @@ class UnitColumns(NamedTuple):
     indices: Integers
     data: Floats
     lengths: Floats  # (n,)
-    blur: Floats  # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have
+    # (r,) rounding errors that the coordinates of a point E y, 0 <= y <= l, may have. `frame_of`
+    # sets them for zonotopes; no other walk reads them, and there they are zero.
+    blur: Floats
     tolerance: float  # by which coordinates in a basis may lie beyond their bounds
 
 
-def even_rows(A: Matrix, scale: Floats) -> tuple[Matrix, Integers]:
+def even_rows(A: Matrix, scale: Floats | None) -> tuple[Matrix, Integers]:
     """Return the columns s_j a_j with rows divided by 2**heights, so that their maxima are near 1.
 
     Exponents are added up before anything is multiplied, so that no product overflows.
     """
-    mantissas, exponents = np.frexp(scale)
+    mantissas, exponents = np.frexp(np.ones(A.shape[1]) if scale is None else scale)
     if not sp.issparse(A):
         products = A * mantissas
         sizes = np.frexp(products)[1] + exponents
@@ -91,7 +92,7 @@ def keep_columns(
     appended until the number of columns is a multiple of ``multiple``, so that vectorised loops
     have no remainder.
     """
-    (r, n), blur = unit.shape, rounding_of(unit, lengths)
+    r, n = unit.shape
     padded = n + -n % multiple
     rows, dense = np.empty((r, 0)), np.empty((0, r))
     indptr, indices, data = np.zeros(1), np.empty(0), np.empty(0)
@@ -119,14 +120,9 @@ def keep_columns(
         indices=frozen(indices, np.int64),
         data=frozen(data),
         lengths=frozen(np.append(lengths, np.zeros(padded - n))),
-        blur=frozen(blur),
+        blur=frozen(np.zeros(r)),
         tolerance=_FEASIBLE * float(lengths.max()),
     )
-
-
-def rounding_of(A: Matrix, factors: Floats) -> Floats:
-    """Bound the rounding errors of the coordinates of a point A y, 0 <= y <= factors."""
-    return ROUNDING * np.asarray(abs(A) @ factors)
 
 
 def matrix_of(columns: UnitColumns) -> Matrix:
@@ -156,54 +152,54 @@ def dot(x: Floats, y: Floats) -> float:
 
 
 @forceinline
-def tableau_row(columns: UnitColumns, weights: Floats, row: Floats) -> None:
-    """Set row_j = weights . e_j for all j: one r x n product, or a sum of sparse rows.
+def tableau_row(columns: UnitColumns, vector: Floats, row: Floats) -> None:
+    """Set row_j = vector . e_j for all j: one r x n product, or a sum of sparse rows.
 
-    The sum skips weights of zero: a row of T for a graph is mostly zero.
+    The sum skips entries of zero: a row of T for a graph is mostly zero.
     """
     rows, indptr, indices, data = columns.rows, columns.indptr, columns.indices, columns.data
-    r, n = weights.shape[0], row.shape[0]
+    r, n = vector.shape[0], row.shape[0]
     for j in range(n):
         row[j] = 0.0
     if rows.shape[1] == 0:
         for i in range(r):
-            if weights[i] != 0.0:
+            if vector[i] != 0.0:
                 for k in range(indptr[n + i], indptr[n + i + 1]):
-                    row[indices[k]] += weights[i] * data[k]
+                    row[indices[k]] += vector[i] * data[k]
         return
     # Four rows are added at a time, so that the result is read and written a quarter as often. The
     # r % 4 rows that are left over come first, in one pass.
     over = r % 4
     if over == 1:
         for j in range(n):
-            row[j] = weights[0] * rows[0, j]
+            row[j] = vector[0] * rows[0, j]
     elif over == 2:
         for j in range(n):
-            row[j] = weights[0] * rows[0, j] + weights[1] * rows[1, j]
+            row[j] = vector[0] * rows[0, j] + vector[1] * rows[1, j]
     elif over == 3:
         for j in range(n):
-            row[j] = weights[0] * rows[0, j] + weights[1] * rows[1, j] + weights[2] * rows[2, j]
+            row[j] = vector[0] * rows[0, j] + vector[1] * rows[1, j] + vector[2] * rows[2, j]
     for i in range(over, r, 4):
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        w0, w1, w2, w3 = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
         for j in range(n):
             low = w0 * rows[i, j] + w1 * rows[i + 1, j]
             row[j] += low + (w2 * rows[i + 2, j] + w3 * rows[i + 3, j])
 
 
 @forceinline
-def tableau_entry(columns: UnitColumns, weights: Floats, item: int) -> float:
-    """Return weights . e_item.
+def tableau_entry(columns: UnitColumns, vector: Floats, item: int) -> float:
+    """Return vector . e_item.
 
-    When the item takes place p, |det E_B| is multiplied by |T_p . e_item|.
+    If the vector is row p of T, its size is the factor of |det E_B| when the item takes place p.
     """
     dense, indices, data = columns.dense, columns.indices, columns.data
     total = 0.0
     if dense.shape[0] == 0:
         for k in range(columns.indptr[item], columns.indptr[item + 1]):
-            total += weights[indices[k]] * data[k]
+            total += vector[indices[k]] * data[k]
     else:
-        for i in range(weights.shape[0]):
-            total += weights[i] * dense[item, i]
+        for i in range(vector.shape[0]):
+            total += vector[i] * dense[item, i]
     return total
 
 

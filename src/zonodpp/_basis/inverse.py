@@ -12,9 +12,11 @@ from zonodpp._basis.columns import UnitColumns, basis_matrix
 from zonodpp._jit import forceinline
 from zonodpp._types import Floats, Integers, ItemsLike, Rng
 
-# Columns have about unit size. A basis whose inverse has a larger entry counts as singular.
+# Columns have about unit size. A basis whose inverse has a larger entry counts as singular: of the
+# 16 digits of that inverse at most two would be right.
 _LARGEST_ENTRY = 1e14
-# Below these, a pivot of Gaussian elimination counts as small, or as zero.
+# Below the first number a pivot of Gaussian elimination counts as small, and more items are tried,
+# so that the basis is well conditioned. Below the second it counts as zero, up to rounding errors.
 _SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12
 _LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 

@@ -39,8 +39,9 @@ from zonodpp.samplers._line_steps import (
 )
 from zonodpp.samplers._lines import HUGE
 
-# Entries of ``tally`` beyond those of `_line_steps`: the window's part back, the part of all weight
-# that a Metropolis test lets pass, and the log density of the picked tile over the first's.
+# Entries of ``tally`` beyond those of `zonodpp.samplers._line_steps`: the part of the window that
+# lies back, the part of all weight that a Metropolis test lets pass, and the log of the density of
+# the picked tile over that of the first.
 BACK, PASSED, PICKED_RATIO = range(lines.TALLY, lines.TALLY + 3)
 TALLY = lines.TALLY + 3
 # The entries of ``marks``: pivots since T of the tile was computed, and since that of the picked
@@ -58,7 +59,7 @@ def place_window(tally: Floats, window: float, number: float) -> None:
 
 
 def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
-    """Compile the functions that add up what is seen on a line, see `_line_steps`."""
+    """Compile the functions that add up what is seen on a line, as the processor does."""
     log_change = of_processor(lines.log_change)
 
     @inlined
@@ -91,10 +92,10 @@ def _tally_functions(gibbs: bool, exponent: float) -> tuple[Function, Function]:
 
     @inlined
     def change_density(
-        tally: Floats, geometry: Geometry, entered: int, left: int, size: float
+        tally: Floats, geometry: Geometry, entered: int, left: int, det_ratio: float
     ) -> None:
         """Set the log density of the tile behind a facet, relative to the first."""
-        tally[DENSITY] += log_change(geometry.log_mass, exponent, entered, left, size)
+        tally[DENSITY] += log_change(geometry.log_mass, exponent, entered, left, det_ratio)
 
     return add_tile, change_density
 
@@ -227,10 +228,10 @@ def half_walk(gibbs: bool, fresh: bool, exponent: float, r: int, items: ItemShar
             entering = entering if active else 0
             if active:
                 lower_costs(theta, entering, left, upward, line, chain.lane)
-            size, older = cross(active, chain, p, length, entering, at_length, geometry)
+            det_ratio, older = cross(active, chain, p, length, entering, at_length, geometry)
             if active:
                 marks[AGE] += older
                 tally[GONE] += length
-                change_density(tally, geometry, entering, left, size)
+                change_density(tally, geometry, entering, left, det_ratio)
 
     return walk

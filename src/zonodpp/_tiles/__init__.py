@@ -1,1 +1,1 @@
-"""The tiles of a zonotope and walks through them, compiled: no randomness, no input or output."""
+"""The tiles of a zonotope and walks through them; results depend on the arguments alone."""

@@ -1,4 +1,4 @@
-"""The two ends of a chord, equation (11): how far a line goes inside the zonotope.
+"""The two ends of a chord, equation (11) of the paper: how far a line goes inside the zonotope.
 
 The direction takes a place in the basis, and the dual simplex method finds the ends. A good first
 basis halves the number of pivots: an ellipsoid close to the zonotope shows about where, and through
@@ -27,7 +27,7 @@ from zonodpp._tiles.long_step import settle
 from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, pivot
 from zonodpp._types import Floats
 
-_SAFE_PIVOT = 1e-3  # items with smaller pivots do not enter the first basis
+_SAFE_PIVOT = 1e-3  # items with smaller pivots, which cost digits, do not enter the first basis
 
 
 class Ellipsoid(NamedTuple):
@@ -71,7 +71,7 @@ def _guess_normal(
     sign: float,
     scratch: TileScratch,
 ) -> None:
-    """Set ``weights`` close to the normal of the facet where x + alpha sign d leaves the zonotope.
+    """Set ``vector`` close to the normal of the facet where x + alpha sign d leaves the zonotope.
 
     The first guess is the normal of the ellipsoid there. It is corrected once: the point of the
     zonotope that lies furthest along the right normal is on the line, so the distance of this point
@@ -80,7 +80,7 @@ def _guess_normal(
     centre, W, radius = ellipsoid
     space = scratch.space
     at, along, far, reached = space[0], space[1], space[2], space[3]
-    normal, row, r = scratch.weights, scratch.row, x.shape[0]
+    normal, row, r = scratch.vector, scratch.row, x.shape[0]
     multiply(W, x, at)
     multiply(W, d, along)
     for i in range(r):
@@ -105,20 +105,20 @@ def _guess_normal(
 
 @inline_source
 def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: TileScratch) -> None:
-    """Swap into the basis the items nearest to a facet whose normal is about ``weights``."""
+    """Swap into the basis the items nearest to a facet whose normal is about ``vector``."""
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
-    T, basis, lengths, settled = tile.T, tile.basis, columns.lengths, scratch.order
+    T, basis, lengths, taken = tile.T, tile.basis, columns.lengths, scratch.order
     r = basis.shape[0]
-    tableau_row(columns, scratch.weights, row)
+    tableau_row(columns, scratch.vector, row)
     for j in range(row.shape[0]):
         ratio[j] = abs(row[j]) if lengths[j] > 0.0 else np.inf
     for p in range(r):
-        settled[p] = 0
-    settled[place] = 1
-    left = r - 1  # places that are not settled
+        taken[p] = 0
+    taken[place] = 1
+    open_places = r - 1
     for _ in range(2 * r):
         item = first_minimum(ratio)
-        if left == 0 or ratio[item] == np.inf:
+        if open_places == 0 or ratio[item] == np.inf:
             break
         ratio[item] = np.inf
         tableau_column(columns, T, item, column)
@@ -127,21 +127,21 @@ def _enter_nearest(columns: UnitColumns, tile: TileState, place: int, scratch: T
             if basis[p] == item:  # it is there already: a unit vector
                 best = p
                 break
-            if settled[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
+            if taken[p] == 0 and (best < 0 or abs(column[p]) > abs(column[best])):
                 best = p
-        if settled[best] == 0 and abs(column[best]) > _SAFE_PIVOT:
+        if taken[best] == 0 and abs(column[best]) > _SAFE_PIVOT:
             if basis[best] != item:
-                pivot(T, tile.v, best, column, scratch.weights)
+                pivot(T, tile.v, best, column, scratch.vector)
                 basis[best] = item
                 tile.reach[best] = lengths[item]
-            settled[best] = 1
-            left -= 1
+            taken[best] = 1
+            open_places -= 1
 
 
 @inline_source
 def _locate(columns: UnitColumns, tile: TileState, x: Floats, scratch: TileScratch) -> None:
     """Set the coordinates u = T (x - E xi) of the point x in the tile's basis."""
-    rest, row = scratch.weights, scratch.row
+    rest, row = scratch.vector, scratch.row
     for j in range(row.shape[0]):
         row[j] = -tile.side[j]
     _add_above(columns, row, rest)
@@ -164,7 +164,7 @@ def _enter_line(tile: TileState, d: Floats, scratch: TileScratch) -> int:
         if abs(column[p]) > abs(column[place]):
             place = p
     tile.side[tile.basis[place]] = 1.0
-    pivot(tile.T, tile.v, place, column, scratch.weights)
+    pivot(tile.T, tile.v, place, column, scratch.vector)
     tile.basis[place] = -1
     tile.reach[place] = np.inf
     return place
@@ -181,7 +181,7 @@ def chord_ends(
 ) -> tuple[float, float, int]:
     """Return the ends alpha_m <= 0 <= alpha_M of the chord x + alpha d, and the number of pivots.
 
-    ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or LOST.
+    ``tile`` holds any basis and is overwritten. A negative number of pivots is OUTSIDE or CYCLED.
     """
     T, gap, side, basis = tile.T, tile.gap, tile.side, tile.basis
     row, r = scratch.row, basis.shape[0]

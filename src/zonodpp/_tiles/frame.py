@@ -22,21 +22,16 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import check_finite
-from zonodpp._basis.columns import (
-    UnitColumns,
-    basis_matrix,
-    even_rows,
-    keep_columns,
-    rounding_of,
-    unit_vectors,
-)
+from zonodpp._basis.columns import UnitColumns, basis_matrix, even_rows, keep_columns, unit_vectors
 from zonodpp._linalg.dense import column_chunks, frozen
 from zonodpp._linalg.gram import factorise
 from zonodpp._tiles.chord import Ellipsoid, ellipsoid_of
 from zonodpp._types import Floats, Integers, Matrix
 
-# Relative to the largest cost. This is far above the rounding errors of reduced costs, about 1e-15,
-# so that every computation finds an item on the same side of zero.
+# Error of a sum, relative to the sum of the sizes of its terms: a few units in the last place.
+_ROUNDING = 16 * np.finfo(float).eps
+# Size of the perturbation, relative to the largest cost. This is far above the rounding errors of
+# reduced costs, about 1e-15, so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
 _SHORTEST = 1e-200  # the least length that costs are divided by, so that they do not overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # arbitrary but fixed: equal costs have the same tiling each time
@@ -79,8 +74,8 @@ class Frame(NamedTuple):
 
 def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     """Choose M for the columns s_j a_j; raise RankError if they are numerically dependent."""
-    X, heights = even_rows(A, np.ones(A.shape[1]) if scale is None else scale)
-    blur = rounding_of(X, np.ones(X.shape[1]))
+    X, heights = even_rows(A, scale)
+    blur = _ROUNDING * np.asarray(abs(X).sum(axis=1))  # of a sum of columns, before W is applied
     gram = factorise(X, None)
     W, whitener = np.eye(len(heights)), gram.W
     if not gram.well_conditioned:

@@ -19,7 +19,7 @@ from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, ratio_test, swap_items
 from zonodpp._types import Floats, Integers
 
-OUTSIDE, LOST = -1, -2
+OUTSIDE, CYCLED = -1, -2  # what `settle` returns in place of a number of pivots
 NONE_FREE = np.int64(-1)  # a NumPy integer: for a literal, numba would compile once more
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
@@ -27,14 +27,14 @@ _ONE_BY_ONE = 12
 
 
 @forceinline
-def _select_by_mass(
+def _select_by_fall(
     row: Floats, ratio: Floats, lengths: Floats, order: Integers, low: int, slope: float
 ) -> tuple[int, float]:
-    """Find the item at which the masses row_j l_j, in the order of ratios, add up to ``slope``.
+    """Find the item at which the falls row_j l_j, in the order of ratios, add up to ``slope``.
 
-    A weighted selection by partitioning; items of infinite ratio do not count. The result is the
-    place of the item in ``order``, those before it having smaller ratios, and the slope that
-    remains, which is positive if all masses together are less.
+    A weighted selection by partitioning; items of infinite ratio do not count. Returns the place of
+    the item in ``order``, where items of smaller ratios are before it, and the slope that remains:
+    it is positive if all falls together are less than ``slope``.
     """
     high = low
     for j in range(row.shape[0]):
@@ -46,24 +46,24 @@ def _select_by_mass(
         middle = (low + last) // 2
         order[middle], order[last] = order[last], order[middle]
         j = order[last]
-        pivot_ratio = ratio[j]
-        pivot_mass = row[j] * lengths[j]
+        middle_ratio = ratio[j]
+        middle_fall = row[j] * lengths[j]
         split = low
-        mass = 0.0
+        fall = 0.0
         for k in range(low, last):
             j = order[k]
-            below = ratio[j] < pivot_ratio
+            below = ratio[j] < middle_ratio
             order[k] = order[split]
             order[split] = j
             split += 1 if below else 0
-            mass += row[j] * lengths[j] if below else 0.0
+            fall += row[j] * lengths[j] if below else 0.0
         order[split], order[last] = order[last], order[split]
-        if mass >= slope:
+        if fall >= slope:
             high = split
-        elif mass + pivot_mass >= slope:
+        elif fall + middle_fall >= slope:
             return split, 0.0
         else:
-            slope -= mass + pivot_mass
+            slope -= fall + middle_fall
             low = split + 1
     return high - 1, slope if high > last_place else 0.0
 
@@ -72,10 +72,10 @@ def _select_by_mass(
 def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileScratch) -> int:
     """Find where the dual objective stops rising: ``order[:k]`` are passed, ``order[k]`` enters.
 
-    Passing item j at step ratio_j lowers the slope by row_j * l_j. Mostly few items are passed, so
-    the smallest ratios are first taken one by one, each in one vectorised pass. Returns k, or -1 if
-    the objective rises without bound. A slope that remains at the end and is not above ``noise`` is
-    a rounding error. The ratios of passed items are overwritten.
+    When the step reaches ratio_j, item j is passed, and the slope of the objective falls by
+    row_j * l_j. Mostly few items are passed, so the smallest ratios are first taken one by one,
+    each in one vectorised pass; they become infinite. Returns k, or -1 if the objective rises
+    without bound. A slope that remains at the end and is not above ``noise`` is a rounding error.
     """
     row, ratio, order = scratch.row, scratch.ratio, scratch.order
     low = 0
@@ -90,7 +90,7 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
             return low
         ratio[j] = np.inf
         low += 1
-    place, rest = _select_by_mass(row, ratio, lengths, order, low, slope)
+    place, rest = _select_by_fall(row, ratio, lengths, order, low, slope)
     return place if rest <= noise else -1
 
 
@@ -116,7 +116,7 @@ def _leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: fl
 def _flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: TileScratch) -> None:
     """Move the items ``order[:passed]`` to their other bounds, and the point of the basis along."""
     u, side, lengths = tile.u, tile.side, columns.lengths
-    shift, product, order = scratch.weights, scratch.column, scratch.order
+    shift, product, order = scratch.vector, scratch.column, scratch.order
     for i in range(u.shape[0]):
         shift[i] = 0.0
     for k in range(passed):
@@ -137,8 +137,8 @@ def settle(
     Returns
     -------
     pivots, log_det : int, float
-        The number of pivots, or OUTSIDE if the program has no solution, or LOST if the limit on
-        pivots was reached; and the change of log |det E_B|.
+        The number of pivots, or OUTSIDE if the program has no solution, or CYCLED if there were far
+        too many pivots; and the change of log |det E_B|.
     """
     T, u, reach = tile.T, tile.u, tile.reach
     lengths, blur, tolerance = columns.lengths, columns.blur, columns.tolerance
@@ -164,15 +164,15 @@ def settle(
             u[p] = bound  # on the boundary, up to rounding
             continue
         entering = scratch.order[passed]
-        if ratio[entering] == np.inf:  # overwritten, see `long_ratio_test`
+        if ratio[entering] == np.inf:  # `long_ratio_test` has overwritten it
             ratio[entering] = tile.gap[entering] / row[entering]
         _flip_passed(columns, tile, passed, scratch)
         beyond = u[p] - bound
-        size: float = swap_items(columns, tile, p, entering, upward, scratch)
-        log_det += math.log(size)
+        det_ratio: float = swap_items(columns, tile, p, entering, upward, scratch)
+        log_det += math.log(det_ratio)
         step = beyond / column[p]
         rested = u[p]
         for k in range(r):
             u[k] -= step * column[k]
         u[p] = rested + step
-    return LOST, 0.0
+    return CYCLED, 0.0

@@ -1,8 +1,8 @@
 """Tiles and pivots: the compiled parts of a walk through the zonotope.
 
-A tile is a basis B with, for every other item, the bound at which it rests; that bound is the sign
-of the reduced cost cbar_j = c_j - c_B T e_j, T = E_B^{-1}, of the linear program P_x(A, c) of the
-paper (equation 9). One pivot leads into a neighbouring tile.
+A tile is a basis B and, for every other item, the bound at which it rests: 0 where the reduced cost
+cbar_j = c_j - c_B T e_j is positive, and its length where that is negative. Here T = E_B^{-1}, and
+the linear program is P_x(A, c) of the paper (equation 9). One pivot leads into a neighbouring tile.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class TileScratch(NamedTuple):
     row: Floats  # (n,)
     ratio: Floats  # (n,)
     column: Floats  # (r,)
-    weights: Floats  # (r,)
+    vector: Floats  # (r,)
     order: Integers  # (n + 1,) the items that a long step passes
-    space: Floats  # (4, r)
+    space: Floats  # (4, r) more vectors
 
 
 def tile_at(row: Floats, r: int, n: int) -> TileState:
@@ -70,11 +70,6 @@ tile_in_kernel = forceinline(tile_at)
 def tile_rows(r: int, n: int, count: int) -> Floats:
     """Allocate an array of tiles, a row for each."""
     return np.zeros((count, 2 * n + r * r + 4 * r + 1))
-
-
-def empty_tile(r: int, n: int) -> TileState:
-    """Allocate a tile."""
-    return tile_at(tile_rows(r, n, 1)[0], r, n)
 
 
 def put_tile(tile: TileState, other: TileState) -> None:
@@ -217,10 +212,10 @@ def swap_items(
     gap[item] = 0.0
     side[item] = 0.0
     tableau_column(columns, T, item, column)
-    age[0] += pivot(T, v, p, column, scratch.weights)
+    age[0] += pivot(T, v, p, column, scratch.vector)
     basis[p] = item
-    size: float = abs(column[p])
-    return size
+    det_ratio: float = abs(column[p])
+    return det_ratio
 
 
 @forceinline
@@ -232,15 +227,15 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
 
     Returns
     -------
-    size, left : float, int
-        |det| of the new basis over that of the old one, and the item at p before. The size is zero,
-        and nothing has changed, when no item can enter: that is the boundary of the zonotope.
+    det_ratio, left : float, int
+        |det| of the new basis over that of the old one, and the item at p before. The ratio is
+        zero, and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
     upward = 1.0 if tile.v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, scratch)
     entering = first_minimum(scratch.ratio)
-    size = 0.0
+    det_ratio = 0.0
     left = tile.basis[p]
     if scratch.ratio[entering] < np.inf:
-        size = swap_items(columns, tile, p, entering, upward, scratch)
-    return size, left
+        det_ratio = swap_items(columns, tile, p, entering, upward, scratch)
+    return det_ratio, left

@@ -14,7 +14,8 @@ from zonodpp._tiles.long_step import NONE_FREE, OUTSIDE, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
 from zonodpp._types import Floats, Integers
 
-# A direction whose cosine with the normal of a facet is smaller is parallel to the facet.
+# A direction whose cosine with the normal of a facet is smaller is parallel to the facet: rounding
+# errors of speeds explain such a cosine.
 _PARALLEL = 1e-11
 _RUNS = 5  # of the dual simplex for one point; two are enough unless columns are nearly parallel
 
@@ -25,7 +26,8 @@ class OutsideError(ValueError):
 
 def tile_from_basis(columns: UnitColumns, basis: Integers, c: Floats) -> TileState:
     """Return the tile of a basis in the tiling of the costs c; its corner has coordinates zero."""
-    tile = pivots.empty_tile(len(basis), columns.lengths.size)
+    r, n = len(basis), columns.lengths.size
+    tile = pivots.tile_at(pivots.tile_rows(r, n, 1)[0], r, n)
     tile.basis[:] = basis
     tile.reach[:] = columns.lengths[basis]
     tile.T[:] = inverse_of(columns, basis)
@@ -43,11 +45,6 @@ def point_of(columns: UnitColumns, tile: TileState) -> Floats:
     return np.asarray(matrix_of(columns) @ rest)
 
 
-def place_point(columns: UnitColumns, tile: TileState, x: Floats) -> None:
-    """Set the coordinates u, zero so far, to those of x, which may lie outside the tile."""
-    tile.u[:] = tile.T @ (x - point_of(columns, tile))
-
-
 def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> TileState:
     """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of a tile.
 
@@ -57,7 +54,7 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
     for _ in range(_RUNS):
         tile = pivots.copy_of(corner)
-        place_point(columns, tile, x)
+        tile.u[:] = tile.T @ (x - point_of(columns, tile))  # u was zero; x may be outside the tile
         made, _ = settle(columns, tile, NONE_FREE, scratch)
         if made >= 0:
             return tile
@@ -99,10 +96,10 @@ def _fill_walk(
         steps[k, 0] = length
         for i in range(r):
             u[i] += length * v[i]
-        size, left = pivots.cross(columns, tile, p, scratch)
-        if size == 0.0:
+        det_ratio, left = pivots.cross(columns, tile, p, scratch)
+        if det_ratio == 0.0:
             return k + 1, True
-        steps[k, 1] = math.log(size) + math.log(lengths[basis[p]]) - math.log(lengths[left])
+        steps[k, 1] = math.log(det_ratio) + math.log(lengths[basis[p]]) - math.log(lengths[left])
     return bases.shape[0], False
 
 
@@ -118,6 +115,7 @@ def traverse(
         tile.T[:] = inverse_of(columns, tile.basis)
         tile.v[:] = tile.T @ d
         tile.age[0] = 0
+        # A chord crosses about n tiles, so this is room enough for nearly all of them.
         bases, steps = np.empty((4 * n, r), np.int64), np.zeros((4 * n, 2))
         count, finished = _fill_walk(columns, tile, least, scratch, bases, steps)
         parts.append((bases[:count], steps[:count]))

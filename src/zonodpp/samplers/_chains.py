@@ -1,8 +1,8 @@
 """What the chains on bases share: their start, accurate inverses, and chains for general DPPs.
 
-A DPP is part of a projection DPP: `DPP.on_bases` has the items and one more column for each
-eigenvector, and the items of its draws follow the DPP. So every chain on bases gives a chain on
-sets of varying size, with the right law.
+A DPP is what a larger projection DPP draws among its items: the target `DPP.on_bases` has a column
+for each item and one more for each eigenvector, and the items in its draws follow the DPP. So every
+chain on bases gives a chain on sets of varying size, with the right law.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class ChainOnBases:
     # How many columns, the first ones, are items of the target; None if all are. Other columns are
     # left out of the draws.
     items: int | None = field(default=None, kw_only=True)
-    starts: dict[int, PackedState] = field(default_factory=dict, kw_only=True)  # states by number
+    # States in which chains start, by their number, see `remembered_start`.
+    start_states: dict[int, PackedState] = field(default_factory=dict, kw_only=True)
     independent: bool = field(default=False, kw_only=True)
 
     @property
@@ -51,7 +52,7 @@ class ChainOnBases:
             if self.items is not None:
                 raise ValueError("init is for targets of fixed size; leave it out for a DPP")
             return unpacked(packed(self._at(given_basis(init, self.columns, self.tracker.n), rng)))
-        return remembered_start(self.starts, rng, self._random_start)
+        return remembered_start(self.start_states, rng, self._random_start)
 
     def _random_start(self, rng: Rng) -> State:
         return self._at(random_basis(self.columns, rng), rng)

@@ -1,6 +1,7 @@
-"""Exact, independent draws from a projection DPP; those of other DPPs are in `_mixture`.
+"""Exact, independent draws from a projection DPP.
 
-`zonodpp.samplers._picks` says how items are picked one after another.
+`zonodpp.samplers._picks` says how items are picked one after another; `zonodpp.samplers._mixture`
+draws from other DPPs.
 
 ``rejection`` proposes items from their leverage scores and accepts with the share outside the span:
 about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
@@ -25,7 +26,7 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._contract import Sampler, Sets, State, need_between
 from zonodpp.samplers._designs import DesignDraws
-from zonodpp.samplers._mixture import Mixture, prepare_mixture
+from zonodpp.samplers._mixture import DRAWS, PROPOSALS, Mixture, prepare_mixture
 from zonodpp.samplers._picks import draw_by_chain_rule, outside, outside_sparse, reflect
 from zonodpp.samplers._remembered import remember
 from zonodpp.samplers._streamed import prepare_stream
@@ -34,10 +35,11 @@ from zonodpp.targets._family import VolumeSampling
 from zonodpp.targets._target import Target
 
 ALGORITHMS = ("rejection", "chain-rule")
-PATIENCE = 1000  # rejections in a row, for each item of a draw, that cannot be mere chance
+# Rejections in a row, for each item of a draw, that cannot be mere chance. A proposal is accepted
+# with probability 1 / r at least, so the probability of so many rejections is exp(-1000) at most.
+PATIENCE = 1000
 _LENGTHS_AT_ONCE = 1024  # columns that are whitened together, to take their lengths
 BATCH = 64  # proposals fetched together, so that their cache misses overlap
-DRAWS, PROPOSALS = range(2)  # the entries of ``counts``
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class ExactDraws:
         """Draw len(subsets) bases."""
         tables, r = (self.columns, self.whitening, self.lengths), self.width
         queue = state["pending"], state["levels"], state["head"]
-        # N, a batch of columns and two rows, filled up to whole vectors.
+        # N, a batch of columns and two rows, filled up to whole vectors of the processor.
         scratch = np.zeros((r + BATCH + 2, r + -r % VECTOR))
         if self.algorithm == "chain-rule":
             draw_by_chain_rule(rng, *tables, self.leverages, subsets)
@@ -180,10 +182,10 @@ def propose(rng: Rng, alias: Floats, lengths: Floats, pending: Integers, levels:
     """
     n = alias.shape[0]
     for b in range(BATCH):
-        place = rng.random() * n
-        cell = min(int(place), n - 1)
+        spot = rng.random() * n
+        cell = min(int(spot), n - 1)
         pending[b] = cell
-        levels[b] = place - cell
+        levels[b] = spot - cell
     for b in range(BATCH):
         cell = pending[b]
         share = alias[cell, 0]
@@ -216,7 +218,7 @@ def draw_by_rejection(
     rng = generator_at(address)
     r, width = W.shape[0], scratch.shape[1]
     N, fetched = scratch[:r], scratch[r : r + BATCH]
-    c, row = scratch[r + BATCH], scratch[r + BATCH + 1]
+    residual, row = scratch[r + BATCH], scratch[r + BATCH + 1]
     dense = columns.dense
     sparse = dense.shape[0] == 0
     # Counts stay in registers: two chains may have theirs in one line of the cache.
@@ -242,13 +244,13 @@ def draw_by_rejection(
                 is_fetched = True
             item = pending[h]
             if sparse:
-                left = outside_sparse(N, m, columns, item, c)
+                remaining = outside_sparse(N, m, columns, item, residual)
             else:
-                left = outside(N, m, width, fetched[h], c)
+                remaining = outside(N, m, width, fetched[h], residual)
             proposals += 1
-            if levels[h] < left:
+            if levels[h] < remaining:
                 subsets[drawn, r - m] = item
-                reflect(N, m, width, c, math.sqrt(left), row)
+                reflect(N, m, width, residual, math.sqrt(remaining), row)
                 last = proposals + PATIENCE * r
                 m -= 1
             h += 1

@@ -1,9 +1,9 @@
 """Walks on the graph of bases: one item s leaves, one item t enters.
 
 All rules leave P(B) proportional to |det A_B|^p prod q_B invariant, for any p > 0. Write each
-weighted column as a factor f_j times a direction d_j, and T = D_B^{-1}. When t takes the place of
-s, |det| is multiplied by |T_s . d_t| f_t / f_s, which costs one dot product, and T gets a rank-one
-update.
+weighted column as a length l_j times a vector e_j of about unit size, and let T = E_B^{-1}. When t
+takes the place of s, |det| is multiplied by |T_s . e_t| l_t / l_s, which costs one dot product, and
+T gets a rank-one update.
 
 ``barker``
     Algorithm 1 of the paper: stay with probability 1/2, else propose s and t uniformly and accept
@@ -11,11 +11,11 @@ update.
 ``metropolis``
     The same without staying, accepted with min(1, x).
 ``heat-bath``
-    s uniform, t in proportion to (|T_s . d_t| f_t)^p: no rejection. This is the down-up walk
-    of the law (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T D is kept up to
-    date. In large ones t is proposed in proportion to f_t^p and accepted with probability
-    |cos(T_s, d_t)|^p: for p = 2 this takes about r proposals whatever n is. If A is sparse, one
-    sparse product gives row s of T D.
+    s uniform, t in proportion to (|T_s . e_t| l_t)^p: no rejection. This is the down-up walk
+    of the law (Anari, Liu, Oveis Gharan, Vinzant 2021). In small problems all of T E is kept up to
+    date. In large ones t is proposed in proportion to l_t^p and accepted with probability
+    |cos(T_s, e_t)|^p: for p = 2 this takes about r proposals whatever n is. If A is sparse, one
+    sparse product gives row s of T E.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from zonodpp._arguments import as_items, one_of
 from zonodpp._basis.alias import alias_table
 from zonodpp._basis.columns import even_rows, keep_columns, matrix_of, unit_vectors
 from zonodpp._basis.inverse import inverse_of
+from zonodpp._jit import VECTOR
 from zonodpp._kernel_arguments import address_of
 from zonodpp._linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp._linalg.dense import column_chunks, frozen
@@ -44,15 +45,14 @@ from zonodpp.targets._family import VolumeSampling
 from zonodpp.targets._target import Target
 
 RULES = ("heat-bath", "metropolis", "barker")  # as HEAT_BATH, METROPOLIS, BARKER of the walk
-# Proposals are used if there are more than this many items for each expected proposal; else T D is
-# kept up to date. POWERS is for powers p other than 1 and 2, which take a call for each item.
-PROPOSALS = 10
-POWERS = 2
-SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
-# Updates after which the tableau is computed anew. This takes some 0.3 ms in small problems and as
-# long as r updates in large ones, so that it is rare enough not to matter.
-OLDEST, OLDEST_PER_ITEM = 500_000, 50
-WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
+# Proposals are used if there are more than this many items for each expected proposal; else T E is
+# kept up to date. The second number is for powers p other than 1 and 2, each of which takes a call
+# for each item.
+ITEMS_PER_PROPOSAL, ITEMS_PER_POWER = 10, 2
+SMALL_TABLEAU = 1024  # entries of T E that are worth keeping for a sparse A
+# The tableau is computed anew after 500,000 / r updates or, if that is more, after 50 r. This takes
+# some 0.3 ms in small problems and as long as r updates in large ones: rare enough not to matter.
+_UPDATES_TIMES_ITEMS, _UPDATES_PER_ITEM = 500_000, 50
 
 
 @dataclass(frozen=True)
@@ -96,30 +96,30 @@ class Exchange:
         one_of(self.rule, "rule", RULES)
 
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Split the columns into directions and lengths, and build what items are drawn from."""
+        """Split the columns into unit vectors and lengths, and build what items are drawn from."""
         return chain_on_bases(target, self.name, self, track, self._on_bases)
 
     def _on_bases(self, target: VolumeSampling) -> ExchangeWalk:
-        """Split the weighted columns into directions and factors; build what t is drawn from."""
+        """Split the weighted columns into vectors e_j and lengths; build what t is drawn from."""
         r, n, p = target.r, target.n, target.power
         scale, _ = column_factors(target.weights, p, n)
         sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
         if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
-            D, factors = unit_vectors(even_rows(target.A, np.ones(n))[0])
+            E, lengths = unit_vectors(even_rows(target.A, None)[0])
         else:
-            D, factors, scale = *_white_directions(target), target.coordinates.scale
-        factors = factors if scale is None else factors * scale
-        factors = factors / factors.max()
+            E, lengths, scale = *_white_vectors(target), target.coordinates.scale
+        lengths = lengths if scale is None else lengths * scale
+        lengths = lengths / lengths.max()
         whole = self.rule == "heat-bath" and _is_small(target, sparse)
         proposes = self.rule == "heat-bath" and not whole and not sparse
         return ExchangeWalk(
-            columns=keep_columns(D, factors, by_rows=False, multiple=WIDTH),
+            columns=keep_columns(E, lengths, by_rows=False, multiple=exchange_walk.BLOCK * VECTOR),
             tracker=SetTracker.of(None, n),
             rule=self.rule,
             power=p,
-            alias=frozen(alias_table(factors**p) if proposes else np.empty((0, 2))),
+            alias=frozen(alias_table(lengths**p) if proposes else np.empty((0, 2))),
             whole=whole,
-            oldest=max(OLDEST // r, OLDEST_PER_ITEM * r),
+            oldest=max(_UPDATES_TIMES_ITEMS // r, _UPDATES_PER_ITEM * r),
         )
 
 
@@ -164,7 +164,7 @@ class ExchangeWalk(ChainOnBases):
             renew(tableau, age, chain.counts, lambda: self._tableau(inside))
 
     def _tableau(self, inside: Integers) -> Floats:
-        """Return T, or all of T D, whose columns of the basis are unit vectors."""
+        """Return T, or all of T E, whose columns of the basis are unit vectors."""
         T = inverse_of(self.columns, inside)
         if not self.whole:
             return T
@@ -183,19 +183,19 @@ class ExchangeWalk(ChainOnBases):
 
 
 def _is_small(target: VolumeSampling, sparse: bool) -> bool:
-    """Tell whether keeping T D up to date is faster than proposals, or sparse products."""
+    """Tell whether keeping T E up to date is faster than proposals, or sparse products."""
     r, n, p = target.r, target.n, target.power
     if sparse:
         return r * n <= SMALL_TABLEAU
-    # If directions are spread evenly, 1 / E|cos|^p proposals are expected.
+    # If the e_t are spread evenly over all directions, 1 / mean(|cos|^p) proposals are expected.
     logs = [math.lgamma(k / 2) for k in (r + p, 1, r, p + 1)]
     expected = math.exp(min(logs[0] + logs[1] - logs[2] - logs[3], 100.0))
-    return n < (PROPOSALS if p in (1.0, 2.0) else POWERS) * expected
+    return n < (ITEMS_PER_PROPOSAL if p in (1.0, 2.0) else ITEMS_PER_POWER) * expected
 
 
-def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
+def _white_vectors(target: VolumeSampling) -> tuple[Floats, Floats]:
     """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero."""
-    D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
+    E, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
     for span, chunk in column_chunks(target.coordinates.matrix, None):
-        D[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
-    return D, lengths
+        E[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
+    return E, lengths

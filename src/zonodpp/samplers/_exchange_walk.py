@@ -5,6 +5,7 @@ A part of `zonodpp.samplers._exchange`, where the mathematics is.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from zonodpp._basis.alias import draw_alias
@@ -19,7 +20,7 @@ from zonodpp.samplers._tracking import Recording
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = (*BASIS_COUNTERS, "tiny pivots")
 TINY_PIVOTS = len(BASIS_COUNTERS)
-ZERO = 1e-12  # a pivot that is smaller, relative to its column, is a rounding error
+ZERO = 1e-12  # a pivot that is smaller, relative to its column or its row of T, is a rounding error
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 BLOCK = 4  # weights that are summed together; they lie n / 4 apart, so that sums are vectorised
 
@@ -80,7 +81,7 @@ def acceptance(rule: int, ratio: float) -> float:
     """Return the probability to accept a proposal with this ratio of probabilities."""
     if rule == METROPOLIS:
         return min(1.0, ratio)
-    return ratio / (1.0 + ratio) if ratio < 1e300 else 1.0
+    return ratio / (1.0 + ratio) if ratio < 1e300 else 1.0  # inf / inf would be NaN
 
 
 @inline_source
@@ -88,16 +89,16 @@ def _propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
     """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
     inside, outside, rule = chain.basis.inside, chain.basis.outside, chain.rule
     lengths = chain.columns.lengths
-    r, left = inside.shape[0], outside.shape[0]
+    r, others = inside.shape[0], outside.shape[0]
     level = rng.random()
     if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
         level *= 2.0
-    if level >= 1.0 or left == 0:
+    if level >= 1.0 or others == 0:
         return 0, -1
     s = min(int(rng.random() * r), r - 1)
-    t = outside[min(int(rng.random() * left), left - 1)]
-    volume = abs(tableau_entry(chain.columns, chain.basis.tableau[s], t))
-    ratio = raised(volume * lengths[t] / lengths[inside[s]], chain.power)
+    t = outside[min(int(rng.random() * others), others - 1)]
+    det_ratio = abs(tableau_entry(chain.columns, chain.basis.tableau[s], t))
+    ratio = raised(det_ratio * lengths[t] / lengths[inside[s]], chain.power)
     return s, t if level < acceptance(rule, ratio) else -1
 
 
@@ -179,9 +180,9 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
     for _ in range(alias.shape[0]):
         t: int = draw_alias(rng, alias)
         if place[t] < 0 or place[t] == s:
-            share = abs(tableau_entry(columns, T[s], t)) / size
-            possible = share > ZERO and columns.lengths[t] > 0.0
-            if possible and rng.random() < raised(share, chain.power):
+            cosine = abs(tableau_entry(columns, T[s], t)) / size
+            possible = cosine > ZERO and columns.lengths[t] > 0.0
+            if possible and rng.random() < raised(cosine, chain.power):
                 return t
     return -1
 
@@ -196,13 +197,6 @@ def _reorder(ordered: Subsets, others: Subsets, leaving: int, entering: int) -> 
     others[r] = entering
     for i in range(r):
         ordered[i] = max(others[i], min(others[i + 1], entering))
-
-
-@forceinline
-def _share_of(column: Floats, p: int) -> float:
-    """Return the share that entry p has in the squared length of the column."""
-    total = dot(column, column)
-    return column[p] * column[p] / total if total > 0.0 else 0.0
 
 
 @forceinline
@@ -225,11 +219,11 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     inside, outside, place, tableau, age = chain.basis
     scratch, counts, column = chain.scratch, chain.counts, chain.scratch.column
     read_column(chain.columns, tableau, chain.whole, t, column)
-    share = _share_of(column, s)
-    if share <= SMALL * SMALL and age[0] > 0:
+    pivot, length = abs(column[s]), math.sqrt(dot(column, column))
+    if age[0] > 0 and not pivot > SMALL * length:  # also if the column has become NaN
         counts[TINY_PIVOTS] += 1
         return False
-    if share > ZERO * ZERO:
+    if pivot > ZERO * length:
         replace_item(tableau, s, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)

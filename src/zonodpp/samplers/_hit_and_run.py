@@ -44,7 +44,8 @@ _LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
 _TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
 _ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may enter a basis
-_DEPENDENT = 1e-9  # |cos(T_p, e_j)| below which j depends on the basis without its item at place p
+# |cos(T_p, e_j)| below which item j depends on the items of the basis other than that at place p.
+_DEPENDENT = 1e-9
 _PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -132,7 +133,7 @@ class HitAndRun:
         return getattr(self, option) or (_PLAIN if self.preset is None else PAPER)[option]
 
     def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Choose coordinates and the window."""
+        """Choose coordinates and the window; remembered for the target unless ``c`` is given."""
         reflect = self.reflect
         if reflect is None:
             plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
@@ -151,10 +152,10 @@ class HitAndRun:
         columns = frame.columns
         whole_chord = self.window is None and not gibbs and not fresh
         long = whole_chord and target.n >= max(_LONG_CHORD, _LONG_CHORD_PER_ITEM * target.r)
-        factor, unit = _direction_factor(frame, self._chosen("directions"))
+        factor, exponent = _direction_factor(frame, self._chosen("directions"))
         reflect, window = bool(self.reflect), np.inf
         if self.window is not None:
-            window = float(np.ldexp(self.window, -unit))
+            window = float(np.ldexp(self.window, -exponent))
         elif not whole_chord:
             window = _default_window(frame, factor, reflect)
         rule = Rule(
@@ -188,8 +189,8 @@ def _direction_factor(frame: Frame, directions: str) -> tuple[Floats, int]:
     """Return the matrix F and the exponent k such that directions are 2**k F z, z on the sphere."""
     if directions == "whitened":
         return np.asarray(np.linalg.inv(frame.ellipsoid.whitener)), 0
-    unit = int(frame.heights.min())
-    return np.ldexp(frame.W, unit - frame.heights), unit
+    exponent = int(frame.heights.min())
+    return np.ldexp(frame.W, exponent - frame.heights), exponent
 
 
 def _log_masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> Floats:

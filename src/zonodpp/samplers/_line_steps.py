@@ -35,14 +35,15 @@ ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from
     THRESHOLD,  # the weight of all other tiles at which the next one is picked
     LENGTH,  # the length of the line
     TOP,  # weights are in units of exp(TOP)
-    PICKED_ALPHA,  # where the picked point lies on the line,
-    PICKED_PART,  # and how far from where the line enters its tile
-    FIRST_AHEAD,  # length of the first tile's part of the line, ahead
-    FIRST_BACK,  # and back
+    PICKED_ALPHA,  # alpha of the picked point x + alpha d
+    PICKED_PART,  # the length from where the line enters the tile of the picked point to that point
+    FIRST_AHEAD,  # the length ahead of the point that lies in the first tile
+    FIRST_BACK,  # the length behind the point that lies in the first tile
     AHEAD,  # the part of the window that lies ahead of the point, between 0 and 1
-    GONE,  # of the present half of the line, if it is interrupted: the length walked so far,
-    DENSITY,  # the log density of the tile reached, relative to the first,
-    VISITED,  # and the number of tiles visited
+    # Where a half of the line that was interrupted goes on:
+    GONE,  # the length walked so far
+    DENSITY,  # the log density of the tile reached, relative to that of the first tile
+    VISITED,  # the number of tiles visited
 ) = range(lines.TALLY)
 
 
@@ -99,9 +100,9 @@ def _begin_line(
         for p in range(basis.shape[0]):
             home.u[p] = rng.random() * home.reach[p]
         lines.draw_costs(rng.random(), c)
-        lines.price_basis(basis, T, c, scratch.weights)
-        lines.set_bounds(chain.columns, scratch.weights, c, basis, home.gap, home.side)
-    lines.draw_direction(rng, chain.rule.factor, scratch.weights, line.d)
+        lines.price_basis(basis, T, c, scratch.vector)
+        lines.set_bounds(chain.columns, scratch.vector, c, basis, home.gap, home.side)
+    lines.draw_direction(rng, chain.rule.factor, scratch.vector, line.d)
     multiply(T, line.d, home.v)
     for k in range(tally.shape[0]):
         tally[k] = 0.0
@@ -116,7 +117,7 @@ def walk_half(
     basis, T, u, v, reach, _, side, age = tile
     rule, tally = chain.rule, line.tally
     forward = 1.0 - 2.0 * chain.progress[lines.HALF]
-    # If an infinite window lies ahead as a whole, the other limit is inf * 0, NaN: no limit at all.
+    # If an infinite window lies ahead as a whole, the limit back is inf * 0 = NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density, visited = tally[GONE], tally[DENSITY], int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
@@ -138,10 +139,10 @@ def walk_half(
         if visited == 0:
             tally[STAY] += length * math.exp(scale)
             tally[FIRST_AHEAD if forward > 0.0 else FIRST_BACK] = length
-        elif picks(rng, tally, length * math.exp(scale)):
+        elif _becomes_pick(rng, tally, length * math.exp(scale)):
             tally[PICKED_PART] = length * rng.random()
             tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
-            lines.copy_tile(chain.stack, lines.WALKER, lines.CHOSEN)
+            lines.copy_tile(chain.stack, lines.WALKER, lines.PICKED)
         visited += 1
         if last:
             status = lines.DONE
@@ -149,13 +150,13 @@ def walk_half(
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        size, left = pivots.cross(chain.columns, tile, p, scratch)
-        if size > 0.0:
+        det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
+        if det_ratio > 0.0:
             entered = basis[p]
-            density += lines.log_change(rule.log_mass, rule.exponent, entered, left, size)
+            density += lines.log_change(rule.log_mass, rule.exponent, entered, left, det_ratio)
             changed = line.in_sets[left] + line.in_sets[entered] > 0.0
         elif rule.reflect:
-            _reflect_line(rule.metric, T, v, p, line.along, scratch.weights, scratch.column)
+            _reflect_line(rule.metric, T, v, p, line.along, scratch.vector, scratch.column)
         else:
             status = lines.DONE
             break
@@ -164,12 +165,13 @@ def walk_half(
 
 
 @inline_source
-def picks(rng: Generator, tally: Floats, weight: float) -> bool:
-    """Weigh a tile other than the first; return whether it becomes the pick.
+def _becomes_pick(rng: Generator, tally: Floats, weight: float) -> bool:
+    """Add the weight of a tile other than the first; return whether the tile becomes the pick.
 
-    The pick is a reservoir of one: a new tile replaces it with probability its weight over that of
-    all seen, which next happens when their weight exceeds (weight at the last pick) / U. So nothing
-    is stored but the pick.
+    The pick is a reservoir of one: a new tile replaces it with probability w / W, its weight over
+    the weight of all tiles so far but the first. If W was W_0 at the last pick, the next one is
+    where W exceeds W_0 / U, with U uniform in (0, 1]. So one tile is stored, and one number is
+    drawn for each pick.
     """
     tally[OTHERS] += weight
     picked: bool = tally[OTHERS] > tally[THRESHOLD]
@@ -196,21 +198,21 @@ def _end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line)
     u, v, x, d, tally = home.u, home.v, chain.x, line.d, line.tally
     rule, counts = chain.rule, chain.counts
     stay, back = tally[STAY], tally[FIRST_BACK]
-    passed = stay + tally[OTHERS]
-    lines.follow_sets(line, home.side, passed)
-    total: float = passed if rule.gibbs else tally[LENGTH]
+    weight = stay + tally[OTHERS]
+    lines.follow_sets(line, home.side, weight)
+    total: float = weight if rule.gibbs else tally[LENGTH]
     spot = rng.random() * total
     alpha = 0.0
     part = 0.0
     if spot < stay:  # a uniform point of the first tile's part of the line
         alpha = (tally[FIRST_AHEAD] + back) * rng.random() - back
         part = alpha
-    elif spot < passed:
+    elif spot < weight:
         counts[lines.MOVED] += 1
         alpha = tally[PICKED_ALPHA]
         part = tally[PICKED_PART]
-        lines.copy_tile(chain.stack, lines.CHOSEN, lines.HOME)
-    counts[ACCEPTED] += 1 if spot < passed else 0
+        lines.copy_tile(chain.stack, lines.PICKED, lines.HOME)
+    counts[ACCEPTED] += 1 if spot < weight else 0
     if not rule.fresh:
         for i in range(x.shape[0]):
             u[i] += part * v[i]
@@ -250,7 +252,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
     while chain.progress[lines.DRAW] < chain.record.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
             return lines.OLD_HOME
-        lines.draw_direction(rng, chain.rule.factor, scratch.weights, d)
+        lines.draw_direction(rng, chain.rule.factor, scratch.vector, d)
         lines.copy_tile(stack, lines.HOME, lines.WALKER)
         low, high, made = chord_ends(chain.columns, ellipsoid, walker, x, d, scratch)
         if made < 0:

@@ -18,11 +18,13 @@ from zonodpp.samplers._tracking import Recording, SetTracker
 COUNTERS = (*BASIS_COUNTERS, "moved", "tiles", "lost tiles")
 MOVED, TILES, LOST_TILES = range(len(BASIS_COUNTERS), len(COUNTERS))
 # A chain keeps three tiles in one stack: that of its point, the one at which a walk has arrived,
-# and the one that was picked. (NumPy integers: for literals functions are compiled separately.)
-HOME, WALKER, CHOSEN = np.arange(3)
-# The entries of ``progress``: the draw, its step, the half of the line.
+# and the one that was picked. These are NumPy integers: for each literal integer that it is given,
+# numba would compile a function once more.
+HOME, WALKER, PICKED = np.arange(3)
+# The entries of ``progress``: the draw, its step, the half of the line (0 ahead, 1 back).
 DRAW, STEP, HALF = range(3)
-# Why a kernel returns: all is done, or T is to be computed anew, or the point's tile was lost.
+# Why a kernel returns: all draws are done, or T of the tile HOME or WALKER is to be computed anew,
+# or rounding errors have led so far astray that the tile of the point is to be found again.
 DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
 # How far a log density may lie above the log of the unit of weights. A higher one becomes that log,
 # and all weights are rescaled. exp(200) is 7e86: sums and quotients of weights stay finite.
@@ -37,11 +39,11 @@ class Rule(NamedTuple):
     # A tile has the log density exponent * log |det E_B| + the sum of log_mass over B.
     log_mass: Floats  # (n,)
     exponent: float
-    window: float
+    window: float  # the length of a line, in units of alpha, or infinity for whole chords
     gibbs: bool  # else metropolis
-    fresh: bool
-    long_steps: bool
-    reflect: bool
+    fresh: bool  # whether each step draws a new tiling; else a chain keeps one
+    long_steps: bool  # whether steps jump by linear programs; else they walk
+    reflect: bool  # whether walks are reflected at the boundary; else they end there
 
 
 class Line(NamedTuple):
@@ -49,7 +51,7 @@ class Line(NamedTuple):
 
     d: Floats  # (r,) the direction
     along: Floats  # (r,) the direction at the present point of the walk
-    tally: Floats  # (TALLY,) sums over the tiles of the line, see `_line_steps`
+    tally: Floats  # (TALLY,) sums over the tiles of the line, see `zonodpp.samplers._line_steps`
     starts: Integers  # tracked set k is items[starts[k]:starts[k + 1]]
     items: Integers
     in_sets: Floats  # (n,) 1 if the item is in any tracked set, else 0
@@ -57,7 +59,7 @@ class Line(NamedTuple):
     share: Floats  # (sets,) see `follow_sets`
 
 
-TALLY = 13
+TALLY = 13  # entries of ``tally``
 
 
 class ZonotopeChain(NamedTuple):
@@ -65,7 +67,7 @@ class ZonotopeChain(NamedTuple):
 
     columns: UnitColumns
     rule: Rule
-    stack: Floats  # the tiles HOME, WALKER and CHOSEN, a row for each
+    stack: Floats  # the tiles HOME, WALKER and PICKED, a row for each
     memory: Floats  # scratch, and behind it what `line_at` takes
     x: Floats  # (r,) the point, carried when tilings are fixed
     c: Floats  # (n,) the costs of the present tiling, for unit columns
@@ -151,14 +153,16 @@ def set_bounds(
 
 
 @forceinline
-def log_change(log_mass: Floats, exponent: float, entered: int, left: int, size: float) -> float:
+def log_change(
+    log_mass: Floats, exponent: float, entered: int, left: int, det_ratio: float
+) -> float:
     """Return the log of a tile's density over that of the tile before it.
 
-    ``size`` is |det E_B| of the new basis over that of the old one.
+    ``det_ratio`` is |det E_B| of the new basis over that of the old one.
     """
     change: float = log_mass[entered] - log_mass[left]
     if exponent != 0.0:
-        change += exponent * math.log(size)
+        change += exponent * math.log(det_ratio)
     return change
 
 
@@ -172,18 +176,18 @@ def chance_to_move(rule: Rule, old: Integers, new: Integers, log_det: float) -> 
 
 
 @forceinline
-def follow_sets(line: Line, side: Floats, passed: float) -> None:
-    """Note which tracked sets are in a tile, after tiles whose weights add up to ``passed``.
+def follow_sets(line: Line, side: Floats, before: float) -> None:
+    """Note which tracked sets are in a tile, after tiles whose weights add up to ``before``.
 
-    The weight of all tiles so far that hold set s is share[s] + inside[s] * passed. So share
-    changes only when a set is entered or left. Items of the basis rest at neither bound.
+    The weight of all tiles so far that hold set s is share[s] + inside[s] * before. So share
+    changes only where a set enters the basis or leaves it. Items of the basis have the side 0.
     """
     for s in range(line.inside.shape[0]):
         present = 1.0
         for k in range(line.starts[s], line.starts[s + 1]):
             if side[line.items[k]] != 0.0:
                 present = 0.0
-        line.share[s] += (line.inside[s] - present) * passed
+        line.share[s] += (line.inside[s] - present) * before
         line.inside[s] = present
 
 

@@ -24,6 +24,7 @@ from zonodpp.samplers._tracking import SetTracker
 from zonodpp.targets._dpp import DPP
 from zonodpp.targets._kdpp import KDPP
 
+DRAWS, PROPOSALS = range(2)  # the entries of ``counts``, also of `zonodpp.samplers._exact`
 _NEVER = 1e-18  # the chance of draws too large for a row; eigenvectors are then chosen again
 _NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
 
@@ -130,7 +131,7 @@ def _draw_mixture(
     """
     for k in range(subsets.shape[0]):
         size = choose(rng, taking, subsets.shape[1], chosen)
-        column, c, row = scratch[0, :size], scratch[1], scratch[2]
+        column, residual, row = scratch[0, :size], scratch[1], scratch[2]
         for j in range(size):
             for i in range(size):
                 N[j, i] = 1.0 if i == j else 0.0
@@ -142,10 +143,10 @@ def _draw_mixture(
                 for i in range(size):
                     column[i] = vectors[item, chosen[i]]
                     length += column[i] * column[i]
-                left = outside(N, m, size, column, c)
-                counts[1] += 1
-                if rng.random() * length < left:
+                remaining = outside(N, m, size, column, residual)
+                counts[PROPOSALS] += 1
+                if rng.random() * length < remaining:
                     break
             subsets[k, size - m] = item
-            reflect(N, m, size, c, math.sqrt(left), row)
-        counts[0] += 1
+            reflect(N, m, size, residual, math.sqrt(remaining), row)
+        counts[DRAWS] += 1

@@ -19,8 +19,8 @@ Made = TypeVar("Made")
 _MOST_REMEMBERED = 8  # prepared objects kept for one target, by methods with their options
 _STARTS = 64  # states in which chains start: so many that few of a run's chains share one
 _START_SEED = (0x7A6F6E6F, 0x64707022)  # arbitrary, and used for nothing else
-SMALL_STATE = 2**18  # bytes up to which the state of a start is remembered
-LINE = 64  # bytes in a line of the cache
+SMALL_STATE = 2**18  # bytes of a state that is still remembered: all starts take 16 MiB at most
+_CACHE_LINE = 64  # bytes
 _remembered: WeakKeyDictionary[Target, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
@@ -42,7 +42,7 @@ def remember(target: Target, key: Hashable, make: Callable[[], Made]) -> Made:
 
 
 class PackedState(NamedTuple):
-    """A state in one block of memory, in which each array begins with a line of the cache."""
+    """A state in one block of memory, in which each array begins with a cache line."""
 
     memory: NDArray[np.uint8]
     parts: list[tuple[str, tuple[int, ...], np.dtype[np.generic], int]]  # int: the first byte
@@ -53,26 +53,26 @@ def packed(state: State) -> PackedState:
     parts, size = [], 0
     for name, array in state.items():
         parts.append((name, array.shape, array.dtype, size))
-        size += array.nbytes + -array.nbytes % LINE
+        size += array.nbytes + -array.nbytes % _CACHE_LINE
     memory = np.empty(size, np.uint8)
-    for name, shape, dtype, place in parts:
-        np.ndarray(shape, dtype, memory, place)[...] = state[name]
+    for name, shape, dtype, first in parts:
+        np.ndarray(shape, dtype, memory, first)[...] = state[name]
     return PackedState(memory, parts)
 
 
 def unpacked(state: PackedState) -> State:
     """Return a state whose arrays are views of a new copy of the block.
 
-    Updates of an inverse that begins with a line of the cache are faster by a third, and threads
-    that write to lines of their own do not wait for one another.
+    Updates of an inverse that begins with a cache line are faster by a third, and threads that
+    write to cache lines of their own do not wait for one another.
     """
     size = state.memory.size
-    memory = np.empty(size + LINE, np.uint8)
-    first = -memory.ctypes.data % LINE
-    memory[first : first + size] = state.memory
+    memory = np.empty(size + _CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    memory[start : start + size] = state.memory
     return {
-        name: np.ndarray(shape, dtype, memory, first + place)
-        for name, shape, dtype, place in state.parts
+        name: np.ndarray(shape, dtype, memory, start + first)
+        for name, shape, dtype, first in state.parts
     }
 
 

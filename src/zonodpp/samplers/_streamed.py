@@ -69,7 +69,7 @@ class StreamedDraws:
             "counts": np.zeros(len(self.counters), np.int64),
             "items": np.zeros(room, np.int64),
             "rows": np.zeros((room, r)),
-            # The next proposal, the number of proposals, and of items still to be picked.
+            # The next proposal, how many proposals there are, how many items the draw still lacks.
             "pool": np.array([0, 0, r]),
             "N": np.eye(r),
             "picks": np.zeros(r, np.int64),
@@ -132,7 +132,7 @@ def _draw_from_pool(
     The rows are whitened, so a draw begins with N = I.
     """
     r = N.shape[0]
-    c = np.empty(r)
+    residual = np.empty(r)
     row = np.empty(r)
     head, last, m = pool
     done = 0
@@ -140,14 +140,14 @@ def _draw_from_pool(
         length = 0.0
         for i in range(r):
             length += rows[head, i] * rows[head, i]
-        remaining = outside(N, m, r, rows[head], c)
+        remaining = outside(N, m, r, rows[head], residual)
         accepted = rng.random() * length < remaining
         head += 1
         counts[PROPOSALS] += 1
         if not accepted:
             continue
         picks[r - m] = items[head - 1]
-        reflect(N, m, r, c, np.sqrt(remaining), row)
+        reflect(N, m, r, residual, np.sqrt(remaining), row)
         m -= 1
         if m == 0:
             subsets[done] = np.sort(picks)

@@ -11,6 +11,7 @@ from zonodpp._jit import inline_source, no_refcount
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.targets._blocks import Blocks, Indices
 
+TREES, TREE_STEPS = range(2)  # the entries of ``counts``: finished trees, and the steps they took
 START, NODE, STEPS = range(3)  # what the array "under_way" of a state holds, see `TreeDraws.start`
 
 
@@ -32,10 +33,10 @@ def step(rng: Rng, indptr: Indices, share: Floats, other: Indices, node: int) ->
     """Choose one of the node's edges in proportion to its weight; return its cell."""
     first = indptr[node]
     degree = indptr[node + 1] - first
-    place = rng.random() * degree
-    whole = min(int(place), degree - 1)
-    cell: int = first + whole
-    if share.shape[0] > 0 and place - whole >= share[cell]:
+    spot = rng.random() * degree
+    place = min(int(spot), degree - 1)
+    cell: int = first + place
+    if share.shape[0] > 0 and spot - place >= share[cell]:
         cell = other[cell]
     return cell
 
@@ -125,8 +126,8 @@ def draw_trees(
             if cell < edge.shape[0]:  # a root has no edge
                 subsets[k, size] = edge[cell]
                 size += 1
-        counts[0] += 1
-        counts[1] += under_way[STEPS]
+        counts[TREES] += 1
+        counts[TREE_STEPS] += under_way[STEPS]
         limit -= under_way[STEPS]
         under_way[NODE], under_way[STEPS] = 0, 0
     return len(subsets)

@@ -12,7 +12,7 @@ from zonodpp._basis.inverse import inverse_of
 from zonodpp._kernel_arguments import address_of
 from zonodpp._tiles.chord import Ellipsoid
 from zonodpp._tiles.pivots import put_tile, tile_at, tile_rows
-from zonodpp._tiles.tilings import find_tile, place_point, point_of, tile_from_basis
+from zonodpp._tiles.tilings import find_tile, point_of, tile_from_basis
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import _lines as lines
 from zonodpp.samplers._chains import ChainOnBases, renew
@@ -59,14 +59,10 @@ class ZonotopeWalk(ChainOnBases):
         chain = ZonotopeChain(
             self.columns, self.rule, stack, memory, x, c, record, progress, counts
         )
-        address, status = address_of(rng), lines.LOST
-        while status != lines.DONE:
-            if self.rule.long_steps:
-                status = run_by_long_steps(address, chain, self.ellipsoid)
-            else:
-                status = run_by_walk(address, chain)
-            if status != lines.DONE:
-                self._mend(chain, status)
+        run = run_by_long_steps if self.rule.long_steps else run_by_walk
+        more = (self.ellipsoid,) if self.rule.long_steps else ()
+        while (status := run(address_of(rng), chain, *more)) != lines.DONE:
+            self._mend(chain, status)
         subsets.sort(axis=1)
         state["tile"][:] = stack[lines.HOME]
 
@@ -75,23 +71,18 @@ class ZonotopeWalk(ChainOnBases):
         r, n, x, c = self.width, len(chain.c), chain.x, chain.c
         home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
         line = lines.line_at(chain.memory, r, n, chain.record.starts, chain.record.items)
-        tile, d = (walker, line.along) if status == lines.OLD_WALKER else (home, line.d)
+        tile = walker if status == lines.OLD_WALKER else home
         renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis))
-        tile.v[:] = tile.T @ d
         if status == lines.OLD_WALKER:
+            tile.v[:] = tile.T @ line.along
             return
-        lost = status == lines.LOST
-        if not lost and not self.rule.fresh:
-            put_tile(home, tile_from_basis(self.columns, home.basis, c))
-            place_point(self.columns, home, x)
-            beyond = max(-home.u.min(), (home.u - home.reach).max())
-            lost = not beyond <= 100.0 * self.columns.tolerance
-        if lost:
-            chain.counts[lines.LOST_TILES] += 1
+        fresh, lost = self.rule.fresh, status == lines.LOST
+        if lost or not fresh:  # if tilings are fresh, the next step draws all but the basis anew
+            corner = tile_from_basis(self.columns, home.basis, c)
+            found = corner if fresh else find_tile(self.columns, x, c, corner)
+            chain.counts[lines.LOST_TILES] += lost or (found.basis != corner.basis).any()
+            put_tile(home, found)
             line.share[:] = line.tally[:] = chain.progress[lines.HALF] = 0
-            put_tile(home, tile_from_basis(self.columns, home.basis, c))
-            if not self.rule.fresh:  # with fresh tilings there is no point to find
-                put_tile(home, find_tile(self.columns, x, c, home))
 
     def check(self, state: State) -> None:
         """Check the basis, the lengths of its columns, and the bounds of all other items."""

@@ -1,4 +1,7 @@
-"""Lewis position, and bases annealed from squared volume to volume: parts of ``_volume.py``."""
+"""Lewis position, and bases annealed from squared volume to volume.
+
+A part of `zonodpp.zonotope._volume`, where the mathematics is.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,15 @@ from zonodpp._types import Floats, Integers, MatrixLike, Rng, Subsets
 from zonodpp.samplers._exact import prepare_projection
 from zonodpp.targets import ProjectionDPP
 
+# Whitening steps, at most, and the relative change of lengths at which no further step is made.
+# Estimates are unbiased in any position; close to Lewis position their variance is small.
+_WHITENINGS, _CHANGE = 200, 1e-11
 _PILOT = 200  # draws run forwards and backwards, from which the number of exchanges is chosen
-_EVEN = 0.6  # effective share of draws at which more exchanges no longer pay
-_MOST_MOVES = 128  # exchanges for each item of a basis, at most
+_EVEN = 0.6  # effective share of draws from which on more exchanges cost more time than they save
+_MOST_MOVES = 128  # exchanges for each item of a basis, at most, where their number is not given
 OLDEST = 1000  # exchanges after which the inverse is computed anew
-_INVERSES = 2**20  # entries of the inverses that are kept at a time
+ENTRIES_AT_ONCE = 2**20  # of the r x r matrices that are kept at a time: 8 MiB
+_LOG_LARGEST = 700.0  # exp of more than about 709 is beyond floating-point numbers
 _DEPENDENT = 1e-12  # |cos(T_s, e_t)| that is rounding noise: t depends on B - s
 
 
@@ -44,11 +51,11 @@ def lewis_position(A: MatrixLike) -> tuple[UnitColumns, float, Integers]:
     X, shift, items, gram = read_columns(A)
     log_scale = shift * math.log(2)
     former = np.zeros(items.size)
-    for _ in range(200):
+    for _ in range(_WHITENINGS):
         X = gram.W @ X
         log_scale += gram.logdet / 2
         w = unit_vectors(X)[1]
-        if np.all(np.abs(w - former) <= 1e-11 * w):
+        if np.all(np.abs(w - former) <= _CHANGE * w):
             break
         gram, former = factorise(X, 1.0 / np.sqrt(w), check_rank=False), w
     return keep_columns(*unit_vectors(X)), log_scale, items
@@ -62,7 +69,7 @@ def read_columns(A: MatrixLike) -> tuple[Floats, int, Integers, DenseGram]:
     """
     matrix = as_matrix(A, "A")
     check_finite(matrix, "A")
-    X, heights = even_rows(to_dense(matrix), np.ones(matrix.shape[1]))
+    X, heights = even_rows(to_dense(matrix), None)
     items = np.flatnonzero(X.any(axis=0))
     X = X[:, items]
     try:
@@ -103,7 +110,7 @@ class Annealed:
         """Relative variance: that of the weights or, if larger, that of annealing backwards."""
         log_value = log_mean(logs)
         seen = float(np.exp(logs - log_value).var(ddof=1))
-        return max(seen, math.expm1(min(self.log_back - log_value, 700.0)))
+        return max(seen, math.expm1(min(self.log_back - log_value, _LOG_LARGEST)))
 
     def draw(self, size: int, rng: Rng) -> tuple[Subsets, Floats]:
         """Return bases, and the logarithms of weights whose mean is the volume."""
@@ -120,7 +127,7 @@ class Annealed:
         r = bases.shape[1]
         tables = self.columns, self.sampler.alias
         sums, scratch = np.empty(len(bases)), np.empty((2, r))
-        chunk = max(1, _INVERSES // r**2)
+        chunk = max(1, ENTRIES_AT_ONCE // r**2)
         for first in range(0, len(bases), chunk):
             span = slice(first, first + chunk)
             logs = self._log_sizes(bases[span])

@@ -12,7 +12,7 @@ from zonodpp._basis.inverse import independent_items
 from zonodpp._linalg.gram import RankError
 from zonodpp._tiles.chord import chord_ends
 from zonodpp._tiles.frame import as_costs, frame_of
-from zonodpp._tiles.long_step import LOST
+from zonodpp._tiles.long_step import CYCLED
 from zonodpp._tiles.pivots import TileState, copy_of, tile_scratch
 from zonodpp._tiles.tilings import OutsideError, find_tile, tile_from_basis, traverse
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
@@ -198,7 +198,7 @@ class Tiling:
         low, high, pivots = chord_ends(columns, ellipsoid, tile, at, along, scratch)
         if pivots < 0 or not low <= 0.0 <= high:
             self._find(point)  # raises an error if it is outside
-            if pivots == LOST:
+            if pivots == CYCLED:
                 raise ArithmeticError(
                     f"rounding hides the ends of the line through x = {point}; scale the rows of A"
                 )

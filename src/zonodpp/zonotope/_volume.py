@@ -28,14 +28,17 @@ import numpy as np
 from zonodpp._arguments import as_count, as_positive, spawn
 from zonodpp._basis.columns import unit_vectors
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
-from zonodpp.zonotope._annealing import Annealed, log_mean, read_columns
+from zonodpp.zonotope._annealing import ENTRIES_AT_ONCE, Annealed, log_mean, read_columns
 
 _MOST_BASES = 5_000_000  # that the exact sum goes through
-FIRST = 500  # draws before the error is looked at
-_MOST_DRAWS = 1_000_000  # unless their number is given
+FIRST = 500  # draws from which the error is first estimated
+_MOST_DRAWS = 1_000_000  # that are made if their number is not given
 # Least effective share and least effective number of draws. Below either, an interval of two
 # standard errors on both sides contains the volume less than nine times in ten.
 _LEAST_SHARE, _LEAST_DRAWS = 0.25, 50
+# Proposals before the first basis that is kept. Each multiplies the distance to the law by at most
+# 1 - 1 / m, where no weight exceeds m times the mean; m is often about ten, and 0.9^100 is 3e-5.
+_BURN_IN = 100
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
         )
     units, lengths = unit_vectors(X)
     subsets = combinations(range(n), r)
-    step = max(1, 2**20 // r**2)
+    step = max(1, ENTRIES_AT_ONCE // r**2)
     log_value = -np.inf
     for _ in range(0, count, step):
         bases = np.fromiter(chain.from_iterable(islice(subsets, step)), np.int64).reshape(-1, r)
@@ -189,9 +192,7 @@ def _exp(log_value: float) -> float:
         return float(np.exp(log_value))
 
 
-def independent_bases(
-    A: MatrixLike, size: int, rng: SeedLike = None, *, burn_in: int = 100, thin: int = 1
-) -> tuple[Integers, float]:
+def independent_bases(A: MatrixLike, size: int, rng: SeedLike = None) -> tuple[Integers, float]:
     """Draw bases with probability proportional to |det A_B|, by independent Metropolis.
 
     Each proposal is an annealed draw that knows nothing of the bases before it, accepted with the
@@ -204,11 +205,6 @@ def independent_bases(
     size : int
         Number of bases.
     rng : seed or numpy Generator, optional
-    burn_in : int, default 100
-        Proposals before the first basis that is kept. Each multiplies the distance to the law by
-        1 - 1 / m at most, when no weight exceeds m times the mean; m is often about ten.
-    thin : int, default 1
-        Proposals from one kept basis to the next; more make repeats rarer.
 
     Returns
     -------
@@ -228,10 +224,10 @@ def independent_bases(
     """
     [rng] = spawn(rng, purpose="bases")
     annealed = Annealed(A, None, rng)
-    bases, logs = annealed.draw(1 + burn_in + size * thin, rng)
+    bases, logs = annealed.draw(1 + _BURN_IN + size, rng)
     levels = logs + rng.standard_exponential(logs.size)
     states = np.zeros(logs.size, np.int64)
     for k in range(1, logs.size):
         states[k] = k if levels[k] > logs[states[k - 1]] else states[k - 1]
-    kept = annealed.items[bases[states[burn_in + thin :: thin]]]
+    kept = annealed.items[bases[states[1 + _BURN_IN :]]]
     return np.sort(kept, axis=1), float(np.mean(np.diff(states) > 0))

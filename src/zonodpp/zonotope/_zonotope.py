@@ -22,7 +22,7 @@ from zonodpp.zonotope._volume import (
     independent_bases,
 )
 
-_MOST_TILES = 200_000  # `Zonotope.tiles` lists no more
+_MOST_TILES = 200_000  # `tiles` lists no more; with more, `volume` makes an estimate by default
 
 
 class Zonotope(Tiling):
@@ -33,9 +33,9 @@ class Zonotope(Tiling):
     A : (r, n) array_like or scipy.sparse matrix
         Generators are columns. Full row rank.
     c : (n,) array_like, optional
-        The objective that fixes the tiling. Ties, which would leave
-        no tiling, are broken by a perturbation of relative size 1e-9, the same each time. Default:
-        the length of each column times a Gaussian number.
+        The objective that fixes the tiling. Ties, which would leave no tiling, are broken by a
+        perturbation of relative size 1e-9, the same each time. Default: the length of each column
+        times a Gaussian number.
     rng : seed or Generator, optional
         For the default c.
 
@@ -230,9 +230,10 @@ class Zonotope(Tiling):
         method : {"exact", "estimate"}, optional
             Default: exact where there are at most 200,000 subsets of r columns.
         draws : int, optional
-            Draws of the estimate, which is then unbiased. Default: as many as ``rel_error`` takes.
+            Draws of the estimate, which is then unbiased. Default: as many as it takes to reach
+            ``rel_error``.
         rel_error : float
-            Standard error to reach, as a share of the volume.
+            Standard error to reach, as a share of the volume, if ``draws`` is not given.
         rng : seed or Generator, optional
             For the estimate.
 
