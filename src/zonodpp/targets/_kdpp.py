@@ -101,7 +101,7 @@ class KDPP(SpectralTarget):
         if not sure <= k <= rank:
             raise ImpossibleError(
                 f"sets of k = {k} items cannot be drawn, only those of {sure} to {rank}: every "
-                f"draw holds {sure} included items, and the kernel has numerical rank {rank}, so that "
+                f"draw holds {sure} included items, the kernel has numerical rank {rank}, and "
                 "larger sets have determinant zero. Take another k, add a ridge to the kernel, "
                 "L + c * I, or include or exclude fewer items"
             )
