@@ -10,13 +10,13 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from zonodpp._arguments import as_count, as_matrix, check_finite, is_dataframe, labels_of
-from zonodpp._linalg.dense import largest_entries, to_dense
+from zonodpp._linalg.dense import EPS, largest_entries, to_dense
 from zonodpp._types import Floats, Integers, Labels, MatrixLike, Rng
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
 # Error of `scipy.linalg.eigh`, relative to the largest eigenvalue: at most 24 units of rounding in
 # 20,000 random kernels of rank below n, with n from 2 to 128; it does not grow with n.
-_EIGH = 64 * float(np.finfo(float).eps)
+_EIGH = 64 * EPS
 _EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
 _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
 

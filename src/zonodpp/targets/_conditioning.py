@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from zonodpp._arguments import listed
 from zonodpp._linalg.coordinates import Coordinates
-from zonodpp._linalg.dense import column_chunks, to_dense, unit_rows
+from zonodpp._linalg.dense import EPS, column_chunks, to_dense, unit_rows
 from zonodpp._types import Floats, Integers, Matrix
 
-NOISE = 64 * np.finfo(float).eps  # relative size up to which features may be rounding alone
+NOISE = 64 * EPS  # relative size up to which features may be rounding alone
 
 
 class ImpossibleError(ValueError):
@@ -42,7 +42,7 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     if where.plain is not None and where.widths is not None:
         return _exchange(where.plain.copy(), where.widths, to_dense(A).copy(), include)
     Q, R = scipy.linalg.qr(to_dense(unit_rows(where.whitened(include))).T)
-    tiny = 8 * r * np.finfo(float).eps
+    tiny = 8 * r * EPS
     if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")
     if sp.issparse(A):
@@ -66,7 +66,7 @@ def _exchange(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floa
     their digits, however far the weights of items lie apart. T, its widths and M are those of
     `Coordinates`; T and M are overwritten.
     """
-    left, tiny = np.arange(len(T)), 8 * len(T) * np.finfo(float).eps
+    left, tiny = np.arange(len(T)), 8 * len(T) * EPS
     for item in include:
         k = left[np.argmax(np.abs(M[left, item]))]
         if M[k, item] == 0.0:

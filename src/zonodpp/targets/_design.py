@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_count, as_matrix, labels_of
+from zonodpp._linalg.dense import EPS
 from zonodpp._linalg.gram import RankError
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
@@ -203,7 +204,7 @@ def _log_det(rows: Floats) -> float:
     d = rows.shape[1]
     R, order = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(R))
-    if (pivots <= 8 * d * np.finfo(float).eps * np.linalg.norm(rows[order[:d]], axis=1)).any():
+    if (pivots <= 8 * d * EPS * np.linalg.norm(rows[order[:d]], axis=1)).any():
         return -np.inf
     rest = scipy.linalg.solve_triangular(R[:, :d], R[:, d:])
     return float(2 * np.log(pivots).sum() + np.linalg.slogdet(np.eye(d) + rest @ rest.T)[1])

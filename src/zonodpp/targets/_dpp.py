@@ -6,10 +6,9 @@ import math
 from typing import Self
 
 import numpy as np
-import scipy.linalg
 
 from zonodpp._linalg.kernel import read_kernel
-from zonodpp._linalg.spectrum import Spectrum
+from zonodpp._linalg.spectrum import Spectrum, of_correlation
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.targets._projection import ProjectionDPP
 from zonodpp.targets._spectral import OTHERWISE, SpectralTarget, expit, size_law
@@ -26,7 +25,7 @@ class DPP(SpectralTarget):
     L : (n, n) array_like, DataFrame or scipy.sparse matrix
         Symmetric, positive semidefinite. A kernel of low rank is recognised and stays cheap.
     K : (n, n) array_like, DataFrame or scipy.sparse matrix
-        Symmetric, with eigenvalues between 0 and 1. Give one of L and K.
+        Symmetric, with eigenvalues between 0 and 1, up to an error of 1e-6. Give one of L and K.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class DPP(SpectralTarget):
             self._set_kernel(L)
         else:
             matrix, eps, labels = read_kernel(K, "K", OTHERWISE)
-            self._set(_of_correlation(matrix, eps), labels)
+            self._set(of_correlation(matrix, eps), labels)
 
     @classmethod
     def from_features(cls, Phi: MatrixLike) -> Self:
@@ -194,25 +193,6 @@ class DPP(SpectralTarget):
 
     def _features(self, items: Integers) -> Floats:
         return np.asarray(self.vectors[items] * np.sqrt(self.chances))
-
-
-def _of_correlation(K: Floats, eps: float) -> Spectrum:
-    """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
-    values, vectors = scipy.linalg.eigh(K)
-    # Errors that come from `eigh`, and errors that come from the precision of the entries.
-    noise = max(64 * len(K) * np.finfo(float).eps, 8 * np.sqrt(len(K)) * eps)
-    worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
-    if values[0] < -noise or values[-1] > 1 + noise:
-        raise ValueError(
-            f"eigenvalues of K must lie between 0 and 1, got {worst:.6g}; a likelihood kernel, "
-            "whose eigenvalues may be larger, is passed as DPP(L=...)"
-        )
-    kept = values > noise
-    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
-    values = np.where(values >= 1 - noise, 1.0, values)
-    with np.errstate(divide="ignore"):
-        logs = np.log(values) - np.log1p(-values)
-    return Spectrum(vectors, logs)
 
 
 def _shift_to_size(logs: Floats, size: float) -> float:

@@ -160,7 +160,7 @@ class ProjectionDPP(VolumeSampling):
         Parameters
         ----------
         K : (n, n) array_like, DataFrame or scipy.sparse matrix
-            Symmetric, with eigenvalues 0 and 1.
+            Symmetric, with eigenvalues 0 and 1, up to an error of 1e-6.
 
         Returns
         -------
@@ -186,8 +186,8 @@ class ProjectionDPP(VolumeSampling):
         array([0.36, 0.64, 0.  ])
         """
         otherwise = "for features use from_features(X) or ProjectionDPP(A)"
-        matrix, _, labels = read_kernel(K, "K", otherwise)
-        return cls._make(projection_basis(matrix), None, labels)
+        matrix, eps, labels = read_kernel(K, "K", otherwise)
+        return cls._make(projection_basis(matrix, eps), None, labels)
 
     @classmethod
     def from_graph(
