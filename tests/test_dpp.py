@@ -16,7 +16,7 @@ from zonodpp import DPP, KDPP, Exact, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
 from zonodpp.features import check_psd, nearest_psd, pivoted_cholesky
 from zonodpp.targets._kdpp import part_probabilities, symmetric_polynomials
-from zonodpp.targets._spectral import size_law
+from zonodpp.targets._spectral import poisson_binomial
 
 DRAWS = 6000
 
@@ -243,7 +243,7 @@ class TestSymmetricPolynomials:
 
     def test_sizes(self):
         chances = np.random.default_rng(0).random(50)
-        law = size_law(chances)
+        law = poisson_binomial(chances)
         assert law.sum() == pytest.approx(1.0)
         assert law @ np.arange(51) == pytest.approx(chances.sum())
 

@@ -111,7 +111,8 @@ def from_arviz(name: str, x: ArrayLike) -> float:
     values = as_chains(x, 2 if name == "rhat" else 1, 4)
     if (values == values[0, 0]).all():
         return float("nan")
-    # Halves of 0/1 chains may be constant, or half ones; arviz-stats then divides by zero.
+    # Half of a chain of zeros and ones may be constant, or hold as many zeros as ones: arviz-stats
+    # then divides by zero.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(statistics, name)(values, method=method))
 

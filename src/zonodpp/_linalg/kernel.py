@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from zonodpp._arguments import as_count, as_matrix, check_finite, is_dataframe, labels_of
+from zonodpp._arguments import as_count, as_matrix, check_finite, is_dataframe, table_labels
 from zonodpp._linalg.dense import EPS, largest_entries, to_dense
 from zonodpp._types import Floats, Integers, Labels, MatrixLike, Rng
 
@@ -46,7 +46,7 @@ def read_kernel(
     if asymmetry:
         matrix = matrix / 2 + matrix.T / 2
         eps = max(eps, asymmetry / size)
-    return matrix, eps, labels_of(kernel, "columns")
+    return matrix, eps, table_labels(kernel, "columns")
 
 
 def precision(given: MatrixLike) -> float:

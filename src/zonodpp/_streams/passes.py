@@ -26,7 +26,7 @@ BLOCK = 2**15
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are spread evenly, neighbours far apart
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Consecutive rows of a batch, as a `View` returns them; valid until the next block is made."""
 
     rows: Floats
@@ -47,7 +47,7 @@ class View:
     weighted: bool = True
     accurate: bool = False  # whether products need more digits than float64 has
 
-    def blocks(self, number: int, batch: Batch) -> Iterator[Block]:
+    def blocks(self, number: int, batch: Batch) -> Iterator[RowBlock]:
         """Yield a batch as float64, a block at a time; one empty block if it has no rows.
 
         An entry that is not finite is an error.
@@ -68,7 +68,7 @@ class View:
                 problem = "a weight that is negative or not finite"
                 column = np.where(weights >= 0, weights, np.nan)[:, None]
                 total += place * _sum(column, number, start, problem)
-            yield Block(*self.seen(rows, weights), total)
+            yield RowBlock(*self.seen(rows, weights), total)
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
         """Return the features of rows, and their weights; the rows may be overwritten."""

@@ -11,7 +11,7 @@ from zonodpp._linalg.kernel import read_kernel
 from zonodpp._linalg.spectrum import Spectrum, of_correlation
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.targets._projection import ProjectionDPP
-from zonodpp.targets._spectral import OTHERWISE, SpectralTarget, expit, size_law
+from zonodpp.targets._spectral import OTHERWISE, SpectralTarget, expit, poisson_binomial
 
 
 class DPP(SpectralTarget):
@@ -140,7 +140,7 @@ class DPP(SpectralTarget):
         >>> DPP(K=[[0.5, 0.0], [0.0, 0.5]]).size_law()
         array([0.25, 0.5 , 0.25])
         """
-        return np.asarray(size_law(self.chances))
+        return np.asarray(poisson_binomial(self.chances))
 
     def scaled(self, expected_size: float) -> Self:
         """Multiply L by the number that gives draws this size on average.
