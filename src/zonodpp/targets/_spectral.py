@@ -47,8 +47,8 @@ class SpectralTarget(Target):
     k: int | None  # the size of every draw, if it is fixed
     _sure: int  # number of eigenvectors that always take part; they come first
     chances: Floats  # of each eigenvector to take part: for a DPP the eigenvalues of K
-    # Chances to take the eigenvectors in turn: (r, 1) for a DPP. Those of a KDPP are (r, k + 1), and
-    # column m is for m eigenvectors that are still to be taken.
+    # Chances to take the eigenvectors in turn: (r, 1), or for a KDPP (r, k + 1), where column
+    # m is for m eigenvectors that are still to be taken.
     taking: Floats
     _log_normaliser: float
 
