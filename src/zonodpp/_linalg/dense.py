@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Integers, Matrix
 
 _WIDTH = 4096  # columns of a block: r x WIDTH stays in cache, and no second r x n array is made
-_ENTRIES = 2**24  # of a block of columns (128 MiB): where r is large, blocks are narrower
+_ENTRIES = 2**24  # of a block of columns at most (128 MiB): where r is large, blocks are narrower
 _DIGITS = 53  # bits of a floating-point number
 # From 1 to the next number of float64: twice the largest relative error of one rounding.
 EPS = float(np.finfo(float).eps)

@@ -17,7 +17,7 @@ _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float3
 # Error of `scipy.linalg.eigh`, relative to the largest eigenvalue: at most 24 units of rounding in
 # 20,000 random kernels of rank below n, with n from 2 to 128; it does not grow with n.
 _EIGH = 64 * EPS
-_EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
+_EXPLAIN = 3000  # items up to which an error tells the smallest eigenvalue: seconds at most
 _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
 
 
@@ -50,7 +50,11 @@ def read_kernel(
 
 
 def precision(given: MatrixLike) -> float:
-    """Relative precision of the numbers given, by their type."""
+    """Return the relative precision of the numbers given, by their type.
+
+    Half precision counts as single precision: n times its own precision, which is how errors of
+    eigenvalues are bounded, is about one for n = 1000, and no eigenvalue would be more than that.
+    """
     kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
     single = any(kind in (np.float32, np.float16) for kind in kinds)
     return float(np.finfo(np.float32 if single else np.float64).eps)
@@ -68,7 +72,7 @@ class NotPositiveError(ValueError):
         )
 
 
-def rounding_share(n: int, eps: float) -> float:
+def rounding_share(n: int, eps: float = EPS) -> float:
     """Return the size, relative to the largest, of eigenvalues that may be rounding errors.
 
     Both the errors of n x n entries, given to relative precision ``eps``, and those of the

@@ -164,6 +164,9 @@ def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> Ke
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
     """Check that a kernel matrix is symmetric and positive semidefinite.
 
+    `zonodpp.DPP` and `zonodpp.KDPP` check a likelihood kernel L in the same way. Of a correlation
+    kernel K, whose eigenvalues are probabilities, they allow an error of 1e-6.
+
     Parameters
     ----------
     K : (n, n) array_like
@@ -246,7 +249,7 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     if values[0] >= 0:
         return kernel.copy()
     if how == "shift":
-        error = rounding_share(len(kernel), np.finfo(float).eps) * np.abs(values).max()
+        error = rounding_share(len(kernel)) * np.abs(values).max()
         return np.asarray(kernel + (error / 2 - values[0]) * np.eye(len(kernel)))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(root @ root.T)
