@@ -127,13 +127,13 @@ def partial_factor(
     """
     n = kernel.diagonal.size
     rank = n if rank is None else min(as_count(rank, "rank", 1), n)
-    if (kernel.diagonal < 0).any():
+    if kernel.diagonal.min() < -rounding_share(n, kernel.precision) * kernel.diagonal.max():
         raise _not_positive(kernel)
-    root = np.sqrt(kernel.diagonal)
+    root = np.sqrt(np.maximum(kernel.diagonal, 0.0))
     if not root.any():
         raise ValueError("the kernel is zero: there is nothing to build features from")
-    safe = np.where(root > 0, root, 1.0)
     largest = root.max()
+    safe = np.where(root > 0, root, largest)
     trace = ((root / largest) ** 2).sum()
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
     noise = np.full(n, 16 * kernel.precision * np.sqrt(n))  # errors that the shares may have
@@ -156,11 +156,14 @@ def partial_factor(
             F = np.vstack([F, np.empty((min(max(t, _PROPOSALS), rank - t), n))])
         rows = F[t : t + len(chosen)]
         rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
-        rows[:, share == 0] = 0.0
+        # Items that are explained. Those with a diagonal entry of zero stay: the check below is for
+        # them as well.
+        rows[:, (share == 0) & (root > 0)] = 0.0
         share -= np.einsum("ij,ij->j", rows, rows)
         # A pivot of small share magnifies the errors of all entries that are computed from it.
         growth = noise[proposed[chosen]] / np.diagonal(lower) ** 2
         noise = np.maximum(noise, (rows**2 * growth[:, None]).max(axis=0))
+        # An entry is larger than the diagonal allows, by far more than rounding explains.
         if (share < -np.maximum(1e-8, 100 * noise)).any():
             raise _not_positive(kernel)
         share[proposed[chosen]] = 0.0
