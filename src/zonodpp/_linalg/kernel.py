@@ -137,7 +137,7 @@ def partial_factor(
     trace = ((root / largest) ** 2).sum()
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
     noise = np.full(n, 16 * kernel.precision * np.sqrt(n))  # errors that the shares may have
-    F = np.empty((min(rank, 64), n))
+    F = np.empty((min(rank, 64), n))  # the factor, a row for each pivot; it grows where 64 are few
     pivots = np.empty(rank, dtype=np.int64)
     t = 0
     while t < rank and share.any():

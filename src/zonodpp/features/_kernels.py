@@ -19,7 +19,9 @@ from zonodpp._linalg.kernel import (
 from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.features._similarity import KernelLike, finite_rows, kernel_function
 
-_DIAGONAL_BLOCK = 64  # the diagonal of a kernel function comes from blocks of this size
+# Rows of a block of a kernel function, of which the diagonal is taken: with fewer rows there would
+# be many calls, with more rows many entries would be computed for each one that is used.
+_DIAGONAL_BLOCK = 64
 
 
 def pivoted_cholesky(
