@@ -7,11 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from zonodpp._linalg.kernel import read_kernel
-from zonodpp._linalg.spectrum import Spectrum, of_correlation
+from zonodpp._linalg.spectrum import Spectrum
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.targets._projection import ProjectionDPP
-from zonodpp.targets._spectral import OTHERWISE, SpectralTarget, expit, poisson_binomial
+from zonodpp.targets._spectral import SpectralTarget, expit, poisson_binomial
 
 
 class DPP(SpectralTarget):
@@ -73,10 +72,9 @@ class DPP(SpectralTarget):
         if (L is None) == (K is None):
             raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
         if L is not None:
-            self._set_kernel(L)
+            self._set_kernel(L, "L")
         else:
-            matrix, eps, labels = read_kernel(K, "K", OTHERWISE)
-            self._set(of_correlation(matrix, eps), labels)
+            self._set_kernel(K, "K")
 
     @classmethod
     def from_features(cls, Phi: MatrixLike) -> Self:

@@ -47,9 +47,8 @@ class Graph(NamedTuple):
 
     def links(self, edges: Integers | slice = slice(None)) -> sp.coo_array:
         """Return a matrix with a one for each of some edges, nodes by nodes."""
-        # SciPy 1.13 finds spanning trees only where indices are 32-bit integers.
-        ends = np.array([self.tail[edges], self.head[edges]], np.int32)
-        return sp.coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(self.nodes, self.nodes))
+        tail, head = self.tail[edges], self.head[edges]
+        return sp.coo_array((np.ones(tail.size), (tail, head)), shape=(self.nodes, self.nodes))
 
     def components(self, edges: Integers | slice = slice(None)) -> int:
         """Count the parts into which the graph falls that has only these edges."""

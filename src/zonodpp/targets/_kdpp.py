@@ -68,7 +68,7 @@ class KDPP(SpectralTarget):
     _size = "k"
 
     def __init__(self, L: MatrixLike, k: int) -> None:
-        self._set_kernel(L, k)
+        self._set_kernel(L, "L", k)
 
     @classmethod
     def from_features(cls, Phi: MatrixLike, k: int) -> Self:

@@ -10,13 +10,13 @@ import numpy as np
 from zonodpp._arguments import as_matrix, table_labels
 from zonodpp._linalg.dense import frozen, unit_blocks
 from zonodpp._linalg.kernel import precision, read_kernel
-from zonodpp._linalg.spectrum import Spectrum, of_features, of_kernel
+from zonodpp._linalg.spectrum import Spectrum, of_correlation, of_features, of_kernel
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.targets._conditioning import NOISE, condition_kernel, never_together
 from zonodpp.targets._target import Arrays, Header, Objective, Target
 
 # Advice for a matrix that is not square, and so not a kernel.
-OTHERWISE = "for features of items as rows use from_features(Phi)"
+_OTHERWISE = "for features of items as rows use from_features(Phi)"
 # Length of the features that every draw needs, over that of all other features: the squares of the
 # others then still are digits of a sum of squares.
 _LONGER = 1e7
@@ -66,9 +66,11 @@ class SpectralTarget(Target):
         law = {"chances": chances, "taking": chances[:, None], "_log_normaliser": log_total}
         self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, _sure=sure, **facts, **law)
 
-    def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
-        matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-        self._set(of_kernel(matrix, eps), labels, k)
+    def _set_kernel(self, kernel: MatrixLike, name: str, k: int | None = None) -> None:
+        """Decompose the likelihood kernel "L" or the correlation kernel "K"."""
+        matrix, eps, labels = read_kernel(kernel, name, _OTHERWISE)
+        decompose = of_kernel if name == "L" else of_correlation
+        self._set(decompose(matrix, eps), labels, k)
 
     @classmethod
     def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
