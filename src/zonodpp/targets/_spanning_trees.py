@@ -142,7 +142,8 @@ class SpanningTrees(ProjectionDPP):
         order = np.argsort(-weights, kind="stable")
         links = self.graph.links()
         links.data = np.argsort(order) + 1.0
-        links.coords = tuple(ends.astype(np.int32) for ends in links.coords)  # for SciPy 1.13
+        # SciPy 1.13 finds trees only where the numbers of nodes are 32-bit integers.
+        links.coords = tuple(ends.astype(np.int32) for ends in links.coords)
         links.has_canonical_format = True  # so that parallel edges are not added up
         tree = minimum_spanning_tree(links.tocsr()).data.astype(np.int64)
         return np.asarray(np.sort(order[tree - 1]))
