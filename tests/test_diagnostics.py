@@ -267,3 +267,6 @@ class TestTotalVariation:
         A = np.random.default_rng(0).normal(size=(10, 100))
         with pytest.raises(ValueError, match=r"1.7e\+13 sets that could be drawn out of 100 items"):
             total_variation(sample(ProjectionDPP(A), 10, rng=0))
+        A = np.random.default_rng(0).normal(size=(400, 1500))
+        with pytest.raises(ValueError, match="inf sets that could be drawn out of 1500 items"):
+            total_variation(sample(ProjectionDPP(A), 2, rng=0))

@@ -16,7 +16,7 @@ from zonodpp import DPP, KDPP, Exact, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
 from zonodpp.features import check_psd, nearest_psd, pivoted_cholesky
 from zonodpp.targets._kdpp import part_probabilities, symmetric_polynomials
-from zonodpp.targets._spectral import size_law
+from zonodpp.targets._spectral import poisson_binomial
 
 DRAWS = 6000
 
@@ -243,7 +243,7 @@ class TestSymmetricPolynomials:
 
     def test_sizes(self):
         chances = np.random.default_rng(0).random(50)
-        law = size_law(chances)
+        law = poisson_binomial(chances)
         assert law.sum() == pytest.approx(1.0)
         assert law @ np.arange(51) == pytest.approx(chances.sum())
 
@@ -598,6 +598,40 @@ def test_one_tolerance_for_asymmetric_kernels():
         noisy[0, 1] += 1e-5 * np.abs(K).max()
         with pytest.raises(ValueError, match="not symmetric"):
             read(noisy)
+
+
+@pytest.mark.parametrize("error", [1e-12, 1e-9, 3e-7])
+def test_one_tolerance_for_eigenvalues_that_are_probabilities(error):
+    """A projection with errors is one for `DPP` and `from_kernel` alike, and the law is right."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(30, 3)))[0]
+    other, own = np.linalg.qr(np.column_stack([Q, rng.normal(size=30)]))[0][:, 3], Q[:, 0]
+    K = Q @ Q.T + error * (np.outer(own, own) - np.outer(other, other))
+    for target in (DPP(K=K), ProjectionDPP.from_kernel(K)):
+        assert target.r == 3
+        np.testing.assert_allclose(target.kernel(), Q @ Q.T, atol=2 * error + 1e-12)
+    assert sample(DPP(K=K), 100, rng=0).sizes.tolist() == [[3] * 100]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_eigenvalues_that_are_no_probabilities_are_shown_with_enough_digits(sign):
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 4)))[0]
+    K = (Q * np.array([1.0 + 3e-6, 0.5, 0.25, 1.0])) @ Q.T if sign > 0 else -3e-6 * Q @ Q.T
+    with pytest.raises(ValueError, match="got 1.000003;" if sign > 0 else "got -3e-06;"):
+        DPP(K=K)
+    with pytest.raises(ValueError, match="not an orthogonal projection"):
+        ProjectionDPP.from_kernel(K)
+
+
+def test_asymmetry_of_a_large_projection_is_noise_for_all_readers():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(600, 180)))[0]
+    K = Q @ Q.T
+    noisy = K + rng.uniform(-1.0, 1.0, size=K.shape) * 2e-7 * np.abs(K).max()
+    check_psd(noisy)
+    for target in (DPP(K=noisy), ProjectionDPP.from_kernel(noisy)):
+        np.testing.assert_allclose(target.marginals(), np.diagonal(K), atol=1e-5)
+        assert target.r == 180
 
 
 @pytest.mark.parametrize("size", [1e3, 1e9, 1e15, 1e17, 1e100])

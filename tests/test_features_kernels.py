@@ -12,6 +12,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from zonodpp import ProjectionDPP
 from zonodpp.features import (
+    check_psd,
     median_gamma,
     pivoted_cholesky,
     rp_cholesky,
@@ -27,6 +28,10 @@ BUILDERS = {
     "rp_cholesky": lambda m: rp_cholesky(X, m, gamma=0.3, rng=1),
     "rp_cholesky, function": lambda m: rp_cholesky(X, m, kernel=RBF(0.6**-0.5), rng=1),
 }
+PRECOMPUTED = [
+    lambda K: pivoted_cholesky(K, kernel="precomputed"),
+    lambda K: rp_cholesky(K, len(K), kernel="precomputed", rng=1),
+]
 
 
 def error(Phi, K):
@@ -118,6 +123,27 @@ def test_zero_items_get_zero_rows():
     Phi = pivoted_cholesky(kernel, kernel="precomputed")
     assert not Phi[2:].any()
     assert Phi @ Phi.T == pytest.approx(kernel)
+
+
+@pytest.mark.parametrize("entry", [-1e-17, -3e-15, -1e-13])
+@pytest.mark.parametrize("read", [check_psd, lambda K: DPP(L=K), *PRECOMPUTED])
+def test_one_rule_for_negative_diagonal_entries(read, entry):
+    few = np.append(X[:5, :2], np.zeros((1, 2)), axis=0)
+    kernel = few @ few.T
+    kernel[5, 5] = entry * np.linalg.norm(kernel, 2)
+    if entry > -1e-14:
+        read(kernel)
+    else:
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            read(kernel)
+
+
+@pytest.mark.parametrize("read", [check_psd, lambda K: DPP(L=K), *PRECOMPUTED])
+@pytest.mark.parametrize("off", [0.5, 1e-3])
+def test_entries_beside_a_zero_of_the_diagonal_are_refused(read, off):
+    for kernel in ([[1.0, off], [off, 0.0]], [[1.0, off, 0.0], [off, 0.0, 0.0], [0.0, 0.0, 2.0]]):
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            read(1e10 * np.array(kernel))
 
 
 def test_tolerance_bounds_the_trace():

@@ -212,6 +212,20 @@ def test_transform_is_the_nystroem_map(X, kernel, gamma, parameters):
     assert_allclose(approximate, nystroem, atol=1e-6)
 
 
+def test_rounding_errors_of_few_landmarks_are_no_features():
+    """A linear kernel of two columns has rank two, whatever the number of landmarks."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 2))
+        for m in (4, 5, 6, 8):
+            selector = LandmarkSelector(m, kernel="linear", method="rp-cholesky", random_state=0)
+            singular = np.linalg.svd(selector.fit(X).normalization_, compute_uv=False)
+            assert (singular > 1e-9 * singular[0]).sum() == 2
+            far = 1e6 * rng.normal(size=(20, 2))
+            features = selector.transform(far)
+            assert_allclose(features @ features.T, far @ far.T, atol=1e-12 * np.square(far).max())
+
+
 def test_gamma(X):
     assert LandmarkSelector(2).fit(X).gamma_ == pytest.approx(1 / (12 * X.var()))
     assert LandmarkSelector(2).fit(sp.csr_array(X)).gamma_ == pytest.approx(1 / (12 * X.var()))

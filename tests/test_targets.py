@@ -527,6 +527,19 @@ def test_an_adjacency_matrix_may_be_off_by_rounding():
         ProjectionDPP.from_graph(matrix)
 
 
+@pytest.mark.parametrize("back", [0.0, 2e-14])
+def test_light_edges_of_an_adjacency_matrix_are_compared_with_themselves(back):
+    """Node 2 hangs on two edges of weight 1e-14: each is in half of the trees."""
+    light = 1e-14
+    matrix = np.array([[0.0, 1.0, light], [1.0, 0.0, light], [light, light, 0.0]])
+    target = ProjectionDPP.from_graph(sp.csr_array(matrix))
+    assert target.marginals() == pytest.approx([1.0, 0.5, 0.5])
+    matrix[2, 1] = back
+    for directed in (matrix, matrix.T):
+        with pytest.raises(ValueError, match="not symmetric"):
+            ProjectionDPP.from_graph(sp.csr_array(directed))
+
+
 def test_repeated_names_of_nodes_are_refused():
     path = sp.csr_array(nx.to_scipy_sparse_array(nx.path_graph(4)))
     with pytest.raises(ValueError, match="several nodes have the name x; give each"):

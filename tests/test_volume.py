@@ -95,6 +95,8 @@ def test_exact_sum_in_chunks_and_sparse():
 def test_exact_sum_has_limits():
     with pytest.raises(ValueError, match=r"1\.73e\+13; use method=.estimate"):
         exact_volume(np.random.default_rng(0).normal(size=(10, 100)))
+    with pytest.raises(ValueError, match=r"but there are 1\.98e\+352; use method='estimate'"):
+        exact_volume(np.random.default_rng(0).normal(size=(350, 1500)))
 
 
 @pytest.mark.parametrize("function", [exact_volume, estimate_volume, lewis_position])

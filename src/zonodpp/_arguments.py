@@ -33,7 +33,7 @@ def is_dataframe(X: object) -> TypeGuard[Any]:
     return type(X).__name__ == "DataFrame" and hasattr(X, "iloc")
 
 
-def labels_of(table: object, axis: str) -> Labels | None:
+def table_labels(table: object, axis: str) -> Labels | None:
     """Return the names that a DataFrame has for its "index" or its "columns", else None."""
     return list(getattr(table, axis)) if is_dataframe(table) else None
 

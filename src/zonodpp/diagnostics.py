@@ -8,14 +8,13 @@ other functions compare draws with exact probabilities.
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_positive, one_of
-from zonodpp._optional import optional
+from zonodpp._optional import on_use, optional
 from zonodpp._psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp._types import Floats, Integers, ItemsLike
 
@@ -111,7 +110,8 @@ def from_arviz(name: str, x: ArrayLike) -> float:
     values = as_chains(x, 2 if name == "rhat" else 1, 4)
     if (values == values[0, 0]).all():
         return float("nan")
-    # Halves of 0/1 chains may be constant, or half ones; arviz-stats then divides by zero.
+    # Half of a chain of zeros and ones may be constant, or hold as many zeros as ones: arviz-stats
+    # then divides by zero.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(statistics, name)(values, method=method))
 
@@ -278,7 +278,8 @@ def total_variation(samples: Samples) -> float:
     target = samples.target
     if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
-    sets = sum(comb(target.n, size) for size in target.sizes)
+    # As a float, infinite from 1e308 on: an integer as large could not be shown in an error.
+    sets = on_use("scipy.special").comb(target.n, np.array(target.sizes)).sum()
     if sets > _ENUMERABLE:
         found = f"{sets:.2g} sets that could be drawn out of {target.n} items"
         most = f"the {_ENUMERABLE:,} for which total variation says anything"

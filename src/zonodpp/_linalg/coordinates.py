@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from zonodpp._linalg.dense import accurate_product, column_chunks, log_dets, to_dense
+from zonodpp._linalg.dense import EPS, accurate_product, column_chunks, log_dets, to_dense
 from zonodpp._linalg.gram import DenseGram, RankError, factorise, factorise_by_cholesky
 from zonodpp._linalg.greedy import items_of, pick_greedily
 from zonodpp._types import Floats, Integers, Matrix
@@ -30,7 +30,6 @@ LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that
 # inverse of this number. A sparse A has the lower limit: in other coordinates it would be dense.
 _EVEN_SCALE = 1e-9
 _HEAVIER = np.log(1e6)  # log ratio of weights beyond which errors of dependent columns matter
-_EPS = float(np.finfo(float).eps)
 _LOG_2 = float(np.log(2.0))
 _ZERO = -(2**20)  # exponent that stands for an entry of zero: below all others
 
@@ -171,7 +170,7 @@ def _relative_to(H: Integers, U: Floats, logs: Floats) -> Floats:
         # An item heavier than item k of H depends on the items picked before k, up to rounding.
         heavier = logs[span] - logs[H][:, None] > _HEAVIER
         lengths = np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(chunk, axis=0))
-        error = np.maximum(error, np.where(heavier, 8 * len(U) * _EPS * lengths, 0.0))
+        error = np.maximum(error, np.where(heavier, 8 * len(U) * EPS * lengths, 0.0))
         T[:, span] = correction @ product
         T[:, span][np.abs(T[:, span]) <= error] = 0.0
     T[:, H] = np.eye(len(H))

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from zonodpp._types import Floats, Integers, Matrix
 
 _WIDTH = 4096  # columns of a block: r x WIDTH stays in cache, and no second r x n array is made
-_ENTRIES = 2**24  # of a block of columns (128 MiB): where r is large, blocks are narrower
+_ENTRIES = 2**24  # of a block of columns at most (128 MiB): where r is large, blocks are narrower
 _DIGITS = 53  # bits of a floating-point number
+# From 1 to the next number of float64: twice the largest relative error of one rounding.
+EPS = float(np.finfo(float).eps)
 
 
 def to_dense(X: Matrix) -> Floats:
@@ -85,7 +87,7 @@ def log_dets(rows: Floats) -> Floats:
     unit, log_lengths, smallest = unit_blocks(rows)
     with np.errstate(divide="ignore"):
         logs = np.linalg.slogdet(unit)[1] + log_lengths.sum(axis=1)
-    logs[smallest < 4 * rows.shape[2] * np.finfo(float).eps] = -np.inf
+    logs[smallest < 4 * rows.shape[2] * EPS] = -np.inf
     return np.asarray(logs)
 
 

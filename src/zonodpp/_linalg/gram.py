@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from zonodpp._linalg.dense import column_chunks, to_dense
+from zonodpp._linalg.dense import EPS, column_chunks, to_dense
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Matrix
 
-_EPS = float(np.finfo(float).eps)
 _SAFE_RCOND = 1e-6  # reciprocal condition of AA', for unit rows, below which QR is used instead
 _LEAST_NORM = 1e-140  # of a row: the squares of entries of shorter rows may underflow
 
@@ -100,7 +99,7 @@ def triangle(blocks: Iterable[Floats]) -> Floats:
 
 def numerical_rank(singular: NDArray[np.floating]) -> int:
     """Count the singular values, in descending order, that are more than rounding errors."""
-    return int(np.sum(singular > 8 * len(singular) * _EPS * singular[0]))
+    return int(np.sum(singular > 8 * len(singular) * EPS * singular[0]))
 
 
 def from_gram(G: Floats) -> DenseGram | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._linalg.dense import split_rows
+from zonodpp._linalg.dense import EPS, split_rows
 from zonodpp._types import Floats, Integers
 
 # A share that has fallen below this part of its last accurate value is computed anew: the
@@ -66,7 +66,7 @@ def share_outside(directions: Floats, unit: Floats) -> Floats:
     """
     left = _part_outside(directions, unit)
     share = np.einsum("ij,ij->i", left, left)
-    rounding = 16 * np.finfo(float).eps * np.sqrt(len(directions) + unit.shape[1])
+    rounding = 16 * EPS * np.sqrt(len(directions) + unit.shape[1])
     share[share <= rounding**2] = 0.0
     return np.asarray(share)
 

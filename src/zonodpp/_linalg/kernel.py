@@ -9,15 +9,15 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from zonodpp._arguments import as_count, as_matrix, check_finite, is_dataframe, labels_of
-from zonodpp._linalg.dense import largest_entries, to_dense
+from zonodpp._arguments import as_count, as_matrix, check_finite, is_dataframe, table_labels
+from zonodpp._linalg.dense import EPS, largest_entries, to_dense
 from zonodpp._types import Floats, Integers, Labels, MatrixLike, Rng
 
 _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float32 may show
 # Error of `scipy.linalg.eigh`, relative to the largest eigenvalue: at most 24 units of rounding in
 # 20,000 random kernels of rank below n, with n from 2 to 128; it does not grow with n.
-_EIGH = 64 * float(np.finfo(float).eps)
-_EXPLAIN = 3000  # items up to which a wrong kernel's smallest eigenvalue is computed
+_EIGH = 64 * EPS
+_EXPLAIN = 3000  # items up to which an error tells the smallest eigenvalue: seconds at most
 _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
 
 
@@ -46,11 +46,15 @@ def read_kernel(
     if asymmetry:
         matrix = matrix / 2 + matrix.T / 2
         eps = max(eps, asymmetry / size)
-    return matrix, eps, labels_of(kernel, "columns")
+    return matrix, eps, table_labels(kernel, "columns")
 
 
 def precision(given: MatrixLike) -> float:
-    """Relative precision of the numbers given, by their type."""
+    """Return the relative precision of the numbers given, by their type.
+
+    Half precision counts as single precision: n times its own precision, which is how errors of
+    eigenvalues are bounded, is about one for n = 1000, and no eigenvalue would be more than that.
+    """
     kinds = given.dtypes.to_numpy() if is_dataframe(given) else [getattr(given, "dtype", float)]
     single = any(kind in (np.float32, np.float16) for kind in kinds)
     return float(np.finfo(np.float32 if single else np.float64).eps)
@@ -68,7 +72,7 @@ class NotPositiveError(ValueError):
         )
 
 
-def rounding_share(n: int, eps: float) -> float:
+def rounding_share(n: int, eps: float = EPS) -> float:
     """Return the size, relative to the largest, of eigenvalues that may be rounding errors.
 
     Both the errors of n x n entries, given to relative precision ``eps``, and those of the
@@ -123,17 +127,17 @@ def partial_factor(
     """
     n = kernel.diagonal.size
     rank = n if rank is None else min(as_count(rank, "rank", 1), n)
-    if (kernel.diagonal < 0).any():
+    if kernel.diagonal.min() < -rounding_share(n, kernel.precision) * kernel.diagonal.max():
         raise _not_positive(kernel)
-    root = np.sqrt(kernel.diagonal)
+    root = np.sqrt(np.maximum(kernel.diagonal, 0.0))
     if not root.any():
         raise ValueError("the kernel is zero: there is nothing to build features from")
-    safe = np.where(root > 0, root, 1.0)
     largest = root.max()
+    safe = np.where(root > 0, root, largest)
     trace = ((root / largest) ** 2).sum()
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
     noise = np.full(n, 16 * kernel.precision * np.sqrt(n))  # errors that the shares may have
-    F = np.empty((min(rank, 64), n))
+    F = np.empty((min(rank, 64), n))  # the factor, a row for each pivot; it grows where 64 are few
     pivots = np.empty(rank, dtype=np.int64)
     t = 0
     while t < rank and share.any():
@@ -152,11 +156,14 @@ def partial_factor(
             F = np.vstack([F, np.empty((min(max(t, _PROPOSALS), rank - t), n))])
         rows = F[t : t + len(chosen)]
         rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
-        rows[:, share == 0] = 0.0
+        # Items that are explained. Those with a diagonal entry of zero stay: the check below is for
+        # them as well.
+        rows[:, (share == 0) & (root > 0)] = 0.0
         share -= np.einsum("ij,ij->j", rows, rows)
         # A pivot of small share magnifies the errors of all entries that are computed from it.
         growth = noise[proposed[chosen]] / np.diagonal(lower) ** 2
         noise = np.maximum(noise, (rows**2 * growth[:, None]).max(axis=0))
+        # An entry is larger than the diagonal allows, by far more than rounding explains.
         if (share < -np.maximum(1e-8, 100 * noise)).any():
             raise _not_positive(kernel)
         share[proposed[chosen]] = 0.0

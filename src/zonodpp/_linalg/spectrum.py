@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import aslinearoperator, svds
 
 from zonodpp._arguments import as_count, check_finite
-from zonodpp._linalg.dense import largest_entries, row_chunks, to_dense
+from zonodpp._linalg.dense import EPS, largest_entries, row_chunks, to_dense
 from zonodpp._linalg.gram import factorise_by_cholesky, numerical_rank, triangle
 from zonodpp._linalg.greedy import items_of, pick_greedily
 from zonodpp._linalg.kernel import (
@@ -27,11 +27,11 @@ from zonodpp._linalg.kernel import (
 )
 from zonodpp._types import Floats, Integers, Matrix
 
-_EPS = float(np.finfo(float).eps)
 _GRADED = 1e8  # ratio of sizes beyond which plain eigenvalues would lose digits
 _LOW_RANK = 0.5  # share of n below which features are cheaper than a kernel's eigenvectors
 _NARROW = 2000  # columns up to which a triangular factor is computed (32 MB)
 _SMALL = 2e9  # operations, about a second, up to which a matrix is decomposed as a whole
+_UNNOTICED = 1e-6  # error of a probability that draws do not show
 _SEEN = 1e-6  # singular values, relative to the first, that products with X and X' still resolve
 
 
@@ -45,7 +45,7 @@ class Spectrum(NamedTuple):
     logs: Floats
 
 
-def of_features(Phi: Matrix, eps: float = _EPS) -> Spectrum:
+def of_features(Phi: Matrix, eps: float = EPS) -> Spectrum:
     """Decompose L = Phi Phi' for an (n, m) array or sparse matrix, without forming L.
 
     ``eps`` is the relative precision of Phi's entries: it decides which columns are dependent.
@@ -85,7 +85,7 @@ def _by_large_rows(Phi: Floats, eps: float) -> Floats:
     picks = pick_greedily(items, min(Phi.shape))
     features = Phi @ np.linalg.qr(items.unit[picks].T)[0]
     lengths = np.exp(items.log_scale / 2)
-    rounding = 16 * max(eps, _EPS) * np.sqrt(Phi.shape[1]) * lengths
+    rounding = 16 * max(eps, EPS) * np.sqrt(Phi.shape[1]) * lengths
     features[np.abs(features) <= rounding[:, None]] = 0.0
     return np.asarray(features)
 
@@ -198,11 +198,40 @@ def need_directions(rank: int, n: int, d: int, found: int) -> None:
         )
 
 
-def projection_basis(K: Floats) -> Floats:
+def _allowance(n: int, eps: float) -> float:
+    """Return the error that eigenvalues of an n x n projection or correlation kernel may have.
+
+    These eigenvalues are probabilities. A kernel that was computed by other programs often has
+    errors larger than rounding to ``eps``, the relative precision of its entries, explains.
+    """
+    return max(_UNNOTICED, rounding_share(n, eps))
+
+
+def of_correlation(K: Floats, eps: float) -> Spectrum:
+    """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
+    values, vectors = scipy.linalg.eigh(K)
+    beyond = max(-values[0], values[-1] - 1.0)
+    if beyond > _allowance(len(K), eps):
+        worst = values[0] if beyond == -values[0] else values[-1]
+        raise ValueError(
+            f"eigenvalues of K must lie between 0 and 1, got {worst:.8g}; a likelihood kernel, "
+            "whose eigenvalues may be larger, is passed as DPP(L=...)"
+        )
+    # Errors of `eigh`, errors due to the precision of the entries, and the error that shows.
+    noise = max(64 * len(K) * EPS, 8 * np.sqrt(len(K)) * eps, beyond)
+    kept = values > noise
+    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
+    values = np.where(values >= 1 - noise, 1.0, values)
+    with np.errstate(divide="ignore"):
+        logs = np.log(values) - np.log1p(-values)
+    return Spectrum(vectors, logs)
+
+
+def projection_basis(K: Floats, eps: float) -> Floats:
     """Return A with orthonormal rows and K = A'A, for an orthogonal projection K."""
     values, vectors = scipy.linalg.eigh(K)
     away = np.minimum(np.abs(values), np.abs(values - 1))
-    if away.max() > 1e-6:
+    if away.max() > _allowance(len(K), eps):
         worst = float(values[np.argmax(away)])
         raise ValueError(
             f"the kernel is not an orthogonal projection: it has an eigenvalue {worst:.6g}, off "

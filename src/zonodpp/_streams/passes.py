@@ -26,7 +26,7 @@ BLOCK = 2**15
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are spread evenly, neighbours far apart
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Consecutive rows of a batch, as a `View` returns them; valid until the next block is made."""
 
     rows: Floats
@@ -47,7 +47,7 @@ class View:
     weighted: bool = True
     accurate: bool = False  # whether products need more digits than float64 has
 
-    def blocks(self, number: int, batch: Batch) -> Iterator[Block]:
+    def blocks(self, number: int, batch: Batch) -> Iterator[RowBlock]:
         """Yield a batch as float64, a block at a time; one empty block if it has no rows.
 
         An entry that is not finite is an error.
@@ -68,7 +68,7 @@ class View:
                 problem = "a weight that is negative or not finite"
                 column = np.where(weights >= 0, weights, np.nan)[:, None]
                 total += place * _sum(column, number, start, problem)
-            yield Block(*self.seen(rows, weights), total)
+            yield RowBlock(*self.seen(rows, weights), total)
 
     def seen(self, rows: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
         """Return the features of rows, and their weights; the rows may be overwritten."""
@@ -114,7 +114,7 @@ class RowMoments(NamedTuple):
 
     # (batches, 2): the number of rows, and the sum of all stored numbers, weighted by place. A
     # later pass compares both to find out whether the source has changed.
-    check: Floats
+    fingerprint: Floats
     first: int  # the number of the first batch
     weight: float
     mean: Floats
@@ -123,7 +123,7 @@ class RowMoments(NamedTuple):
     @property
     def rows(self) -> int:
         """The number of rows of all batches."""
-        return int(self.check[:, 0].sum())
+        return int(self.fingerprint[:, 0].sum())
 
 
 def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMoments:
@@ -136,11 +136,11 @@ def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMomen
     first = next(blocks)
     d = first.rows.shape[1]
     shift = first.rows.sum(axis=0) / max(1, len(first.rows)) if centred else np.zeros(d)
-    check, weight = np.zeros((1, 2)), 0.0
+    fingerprint, weight = np.zeros((1, 2)), 0.0
     sums, scatter = np.zeros(d), np.zeros((d, d))
     for block in chain([first], blocks):
         count = len(block.rows)
-        check += count, block.total
+        fingerprint += count, block.total
         weight += count if block.weights is None else float(block.weights.sum())
         if centred:
             block = block._replace(rows=block.rows - shift)
@@ -149,7 +149,7 @@ def moments_of(view: View, centred: bool, number: int, batch: Batch) -> RowMomen
         scatter += rows.T @ rows
     apart = sums / (weight or 1.0)
     scatter -= weight * np.outer(apart, apart)
-    return RowMoments(check, number, weight, shift + apart, scatter)
+    return RowMoments(fingerprint, number, weight, shift + apart, scatter)
 
 
 def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
@@ -163,8 +163,8 @@ def merge_moments(a: RowMoments, b: RowMoments) -> RowMoments:
     apart = b.mean - a.mean
     share = b.weight / (weight or 1.0)
     scatter = a.scatter + b.scatter + a.weight * share * np.outer(apart, apart)
-    check = np.concatenate([a.check, b.check])
-    return RowMoments(check, a.first, weight, a.mean + share * apart, scatter)
+    fingerprint = np.concatenate([a.fingerprint, b.fingerprint])
+    return RowMoments(fingerprint, a.first, weight, a.mean + share * apart, scatter)
 
 
 def triangle_of(view: View, number: int, batch: Batch) -> Floats:
@@ -180,7 +180,7 @@ def merge_triangles(a: Floats, b: Floats) -> Floats:
 class Proposals(NamedTuple):
     """Items of one batch, drawn in proportion to their leverage, with their whitened rows."""
 
-    check: tuple[int, float]  # as in `RowMoments`
+    fingerprint: tuple[int, float]  # as in `RowMoments`
     items: Integers  # (m,) row numbers within the batch
     rows: Floats  # (m, r)
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from zonodpp._arguments import as_count, as_positive, check_finite, one_of
 from zonodpp._linalg.dense import to_dense
+from zonodpp._linalg.kernel import rounding_share
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
 from zonodpp.apps._landmark_features import features_for_draws, outlyingness, variance_of_entries
@@ -249,7 +250,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.landmarks_ = landmarks[order]
         K = self._kernel(self.landmarks_, self.landmarks_)
         values, vectors = scipy.linalg.eigh((K + K.T) / 2)
-        safe = values > len(K) * np.finfo(float).eps * values[-1]  # a pseudo-inverse
+        safe = values > rounding_share(len(K)) * values[-1]  # a pseudo-inverse
         root = np.divide(1.0, np.sqrt(np.where(safe, values, 1.0)), where=safe, out=0 * values)
         self.normalization_ = (vectors * root) @ vectors.T
         self._n_features_out = len(indices)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_column, as_count, as_matrix, labels_of, one_of, spawn
+from zonodpp._arguments import as_column, as_count, as_matrix, one_of, spawn, table_labels
 from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps._shortlist_candidates import Candidates
@@ -190,7 +190,7 @@ def shortlist(
 
     rows = as_rows(features)
     n = rows.shape[0]
-    labels = labels_of(features, "index") if labels is None else labels
+    labels = table_labels(features, "index") if labels is None else labels
     if labels is not None and len(labels) != n:
         raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
     scores = as_column(relevance, n, "relevance")

@@ -19,7 +19,9 @@ from zonodpp._linalg.kernel import (
 from zonodpp._types import Floats, MatrixLike, SeedLike
 from zonodpp.features._similarity import KernelLike, finite_rows, kernel_function
 
-_DIAGONAL_BLOCK = 64  # the diagonal of a kernel function comes from blocks of this size
+# Rows of a block of a kernel function, of which the diagonal is taken: with fewer rows there would
+# be many calls, with more rows many entries would be computed for each one that is used.
+_DIAGONAL_BLOCK = 64
 
 
 def pivoted_cholesky(
@@ -164,6 +166,9 @@ def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> Ke
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:
     """Check that a kernel matrix is symmetric and positive semidefinite.
 
+    `zonodpp.DPP` and `zonodpp.KDPP` check a likelihood kernel L in the same way. Of a correlation
+    kernel K, whose eigenvalues are probabilities, they allow an error of 1e-6.
+
     Parameters
     ----------
     K : (n, n) array_like
@@ -246,7 +251,7 @@ def nearest_psd(K: MatrixLike, *, how: str = "clip") -> Floats:
     if values[0] >= 0:
         return kernel.copy()
     if how == "shift":
-        error = rounding_share(len(kernel), np.finfo(float).eps) * np.abs(values).max()
+        error = rounding_share(len(kernel)) * np.abs(values).max()
         return np.asarray(kernel + (error / 2 - values[0]) * np.eye(len(kernel)))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(root @ root.T)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 
 from zonodpp._arguments import as_matrix, as_positive, as_scores, check_finite
-from zonodpp._linalg.dense import largest_entries, to_dense, unit_rows
+from zonodpp._linalg.dense import EPS, largest_entries, to_dense, unit_rows
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix, MatrixLike
 
@@ -149,7 +149,7 @@ def standardize(X: MatrixLike) -> Floats:
     dense = dense / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
     dense -= dense.mean(axis=0)
     spread = dense.std(axis=0)
-    constant = spread <= 8 * np.finfo(float).eps
+    constant = spread <= 8 * EPS
     return np.asarray(np.where(constant, 0.0, dense) / np.where(constant, 1.0, spread))
 
 

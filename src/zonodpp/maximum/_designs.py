@@ -60,7 +60,7 @@ def _search(rows: Floats, members: Integers, starts: int) -> Climb:
             for moves, possible in ((there + back, length <= room), (back + there, length <= spare))
             if possible
         ]
-        found = max(tried, key=lambda climb: climb.log_det, default=best)
+        found = max(tried, key=lambda c: c.log_det, default=best)
         length += 1
         if found.log_det > best.log_det + TOLERANCE:
             best, length = found._replace(steps=best.steps + found.steps + 1), 2
@@ -93,9 +93,9 @@ def _climb(rows: Floats, members: Integers) -> Climb:
         members, log_det, steps = changed, fresh, steps + 1
 
 
-def _factor(members: Floats) -> tuple[Floats, float]:
-    """Return R^{-1} for the rows' Gram matrix R'R, and the log of its determinant."""
-    R = np.linalg.qr(members, mode="r")
+def _factor(design: Floats) -> tuple[Floats, float]:
+    """Return R^{-1} for the Gram matrix R'R of some rows, and the log of its determinant."""
+    R = np.linalg.qr(design, mode="r")
     return np.linalg.inv(R), float(2 * np.log(np.abs(np.diagonal(R))).sum())
 
 

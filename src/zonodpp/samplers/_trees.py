@@ -235,7 +235,7 @@ def _make_walk(target: Target) -> TreeDraws:
     Any root gives the same law. A root drawn in proportion to degree takes at most twice the
     steps of the best on average (Kemeny's constant bounds them), so the heaviest node is good.
     """
-    if target.graph is None or "trees" not in target.methods:
+    if target.graph is None:
         raise ValueError(
             "method='trees' draws spanning trees, from targets made with "
             f"ProjectionDPP.from_graph(G); got {target!r}: use method='auto'"

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from zonodpp._arguments import listed
 from zonodpp._linalg.coordinates import Coordinates
-from zonodpp._linalg.dense import column_chunks, to_dense, unit_rows
+from zonodpp._linalg.dense import EPS, column_chunks, to_dense, unit_rows
 from zonodpp._types import Floats, Integers, Matrix
 
-NOISE = 64 * np.finfo(float).eps  # relative size up to which features may be rounding alone
+NOISE = 64 * EPS  # relative size up to which features may be rounding alone
 
 
 class ImpossibleError(ValueError):
@@ -29,24 +29,24 @@ def never_together(items: Integers, why: str) -> ImpossibleError:
     return ImpossibleError(f"no draw has the items {shown} (counted from 0) in it: {why}")
 
 
-def split_off(where: Coordinates, include: Integers) -> Matrix:
+def split_off(coordinates: Coordinates, include: Integers) -> Matrix:
     """Return A in other coordinates, with a coordinate for each of the items that must be in.
 
     Up to a constant, |det| of bases that hold these items is as before; of all others it is zero.
     A sparse A stays sparse. Weights are not in it.
     """
-    A, W = where.matrix, where.gram.W
+    A, W, T = coordinates.matrix, coordinates.gram.W, coordinates.plain
     (r, n), s = A.shape, include.size
     if s > r:
         raise never_together(include, f"a draw has {r} items, these are {s}")
-    if where.plain is not None and where.widths is not None:
-        return _exchange(where.plain.copy(), where.widths, to_dense(A).copy(), include)
-    Q, R = scipy.linalg.qr(to_dense(unit_rows(where.whitened(include))).T)
-    tiny = 8 * r * np.finfo(float).eps
+    if T is not None and coordinates.widths is not None:
+        return _eliminate_dense(T.copy(), coordinates.widths, to_dense(A).copy(), include)
+    Q, R = scipy.linalg.qr(to_dense(unit_rows(coordinates.whitened(include))).T)
+    tiny = 8 * r * EPS
     if np.linalg.svd(R, compute_uv=False)[-1] < tiny:
         raise never_together(include, "their features are linearly dependent, or weigh nothing")
     if sp.issparse(A):
-        return _eliminate(A, include, tiny)
+        return _eliminate_sparse(A, include, tiny)
     rest = Q[:, s:].T @ W
     result = np.zeros((r, n), order="F")
     for span, chunk in column_chunks(A, None):
@@ -58,7 +58,7 @@ def split_off(where: Coordinates, include: Integers) -> Matrix:
     return result
 
 
-def _exchange(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floats:
+def _eliminate_dense(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floats:
     """Eliminate the items one by one from T, which has no weights, and give each a unit row.
 
     Each takes the place of one item of the heavy basis: the lightest one that it can replace, which
@@ -66,7 +66,7 @@ def _exchange(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floa
     their digits, however far the weights of items lie apart. T, its widths and M are those of
     `Coordinates`; T and M are overwritten.
     """
-    left, tiny = np.arange(len(T)), 8 * len(T) * np.finfo(float).eps
+    left, tiny = np.arange(len(T)), 8 * len(T) * EPS
     for item in include:
         k = left[np.argmax(np.abs(M[left, item]))]
         if M[k, item] == 0.0:
@@ -81,7 +81,7 @@ def _exchange(T: Floats, widths: Integers, M: Floats, include: Integers) -> Floa
     return np.vstack([np.arange(T.shape[1]) == include[:, None], rest])
 
 
-def _eliminate(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
+def _eliminate_sparse(A: sp.sparray, include: Integers, tiny: float) -> sp.sparray:
     """Eliminate s items from all rows of A but s, and replace those s by a unit row per item.
 
     The s rows are chosen by pivoting.

@@ -8,12 +8,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, as_matrix, labels_of
+from zonodpp._arguments import as_count, as_matrix, table_labels
+from zonodpp._linalg.dense import EPS
 from zonodpp._linalg.gram import RankError
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, MatrixLike
 from zonodpp.targets._projection import ProjectionDPP
-from zonodpp.targets._spectral import size_law
+from zonodpp.targets._spectral import poisson_binomial
 from zonodpp.targets._target import Arrays, Header, Objective, Target
 
 
@@ -100,7 +101,7 @@ class Design(Target):
                 f"X has numerical rank {error.rank} but {d} columns{weighted}: these must be "
                 "linearly independent. Drop columns that depend on others"
             ) from None
-        self._set(base, k, labels_of(X, "index"))
+        self._set(base, k, table_labels(X, "index"))
 
     def _set(self, base: ProjectionDPP, k: int, labels: Labels | None) -> None:
         n, d = base.n, base.r
@@ -143,7 +144,7 @@ class Design(Target):
         others = np.concatenate([[1.0], np.cumprod(steps)])  # entry m: that they hold m items
         rows = self.base._features(sets)
         chances = np.linalg.eigvalsh(rows @ np.swapaxes(rows, 1, 2))
-        laws = [size_law(np.clip(chance, 0.0, 1.0)) for chance in chances]
+        laws = [poisson_binomial(np.clip(chance, 0.0, 1.0)) for chance in chances]
         return np.array([law @ others[::-1] for law in laws])
 
     def marginals(self) -> Floats:
@@ -203,7 +204,7 @@ def _log_det(rows: Floats) -> float:
     d = rows.shape[1]
     R, order = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(R))
-    if (pivots <= 8 * d * np.finfo(float).eps * np.linalg.norm(rows[order[:d]], axis=1)).any():
+    if (pivots <= 8 * d * EPS * np.linalg.norm(rows[order[:d]], axis=1)).any():
         return -np.inf
     rest = scipy.linalg.solve_triangular(R[:, :d], R[:, d:])
     return float(2 * np.log(pivots).sum() + np.linalg.slogdet(np.eye(d) + rest @ rest.T)[1])

@@ -6,13 +6,11 @@ import math
 from typing import Self
 
 import numpy as np
-import scipy.linalg
 
-from zonodpp._linalg.kernel import read_kernel
 from zonodpp._linalg.spectrum import Spectrum
 from zonodpp._types import Floats, Integers, MatrixLike
 from zonodpp.targets._projection import ProjectionDPP
-from zonodpp.targets._spectral import OTHERWISE, SpectralTarget, expit, size_law
+from zonodpp.targets._spectral import SpectralTarget, expit, poisson_binomial
 
 
 class DPP(SpectralTarget):
@@ -26,7 +24,7 @@ class DPP(SpectralTarget):
     L : (n, n) array_like, DataFrame or scipy.sparse matrix
         Symmetric, positive semidefinite. A kernel of low rank is recognised and stays cheap.
     K : (n, n) array_like, DataFrame or scipy.sparse matrix
-        Symmetric, with eigenvalues between 0 and 1. Give one of L and K.
+        Symmetric, with eigenvalues between 0 and 1, up to an error of 1e-6. Give one of L and K.
 
     Attributes
     ----------
@@ -74,10 +72,9 @@ class DPP(SpectralTarget):
         if (L is None) == (K is None):
             raise TypeError("give one kernel: L (likelihood) or K (correlation, eigenvalues <= 1)")
         if L is not None:
-            self._set_kernel(L)
+            self._set_kernel(L, "L")
         else:
-            matrix, eps, labels = read_kernel(K, "K", OTHERWISE)
-            self._set(_of_correlation(matrix, eps), labels)
+            self._set_kernel(K, "K")
 
     @classmethod
     def from_features(cls, Phi: MatrixLike) -> Self:
@@ -141,7 +138,7 @@ class DPP(SpectralTarget):
         >>> DPP(K=[[0.5, 0.0], [0.0, 0.5]]).size_law()
         array([0.25, 0.5 , 0.25])
         """
-        return np.asarray(size_law(self.chances))
+        return np.asarray(poisson_binomial(self.chances))
 
     def scaled(self, expected_size: float) -> Self:
         """Multiply L by the number that gives draws this size on average.
@@ -194,25 +191,6 @@ class DPP(SpectralTarget):
 
     def _features(self, items: Integers) -> Floats:
         return np.asarray(self.vectors[items] * np.sqrt(self.chances))
-
-
-def _of_correlation(K: Floats, eps: float) -> Spectrum:
-    """Decompose K and turn its eigenvalues mu into those of L, mu / (1 - mu)."""
-    values, vectors = scipy.linalg.eigh(K)
-    # Errors that come from `eigh`, and errors that come from the precision of the entries.
-    noise = max(64 * len(K) * np.finfo(float).eps, 8 * np.sqrt(len(K)) * eps)
-    worst = values[0] if -values[0] > values[-1] - 1 else values[-1]
-    if values[0] < -noise or values[-1] > 1 + noise:
-        raise ValueError(
-            f"eigenvalues of K must lie between 0 and 1, got {worst:.6g}; a likelihood kernel, "
-            "whose eigenvalues may be larger, is passed as DPP(L=...)"
-        )
-    kept = values > noise
-    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
-    values = np.where(values >= 1 - noise, 1.0, values)
-    with np.errstate(divide="ignore"):
-        logs = np.log(values) - np.log1p(-values)
-    return Spectrum(vectors, logs)
 
 
 def _shift_to_size(logs: Floats, size: float) -> float:

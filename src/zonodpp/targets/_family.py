@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._archives import check_sparse
-from zonodpp._arguments import as_matrix, as_positive, as_weights, check_finite, labels_of
+from zonodpp._arguments import as_matrix, as_positive, as_weights, check_finite, table_labels
 from zonodpp._linalg.coordinates import Coordinates, coordinates_of
 from zonodpp._linalg.dense import Columns, column_chunks, columns_of
 from zonodpp._linalg.gram import RankError
@@ -74,7 +74,7 @@ class VolumeSampling(Target):
                 f"A is r x n with items as columns and r <= n, got {matrix.shape[0]} x "
                 f"{matrix.shape[1]}; if rows are items, use from_features(X)"
             )
-        self._set(matrix, weights, labels_of(A, "columns"), power=power)
+        self._set(matrix, weights, table_labels(A, "columns"), power=power)
 
     def _set(
         self,
@@ -194,10 +194,9 @@ class VolumeSampling(Target):
         array([0.171, 0.743, 0.686, 0.4  ])
         """
         self._need_power_two("marginals()")
-        where = self.coordinates
-        chunks = column_chunks(where.matrix, where.scale)
-        leverages = np.concatenate([where.gram.diagonal(chunk) for _, chunk in chunks])
-        return np.asarray(np.clip(leverages, 0.0, 1.0))
+        chunks = column_chunks(self.coordinates.matrix, self.coordinates.scale)
+        leverages = [self.coordinates.gram.diagonal(chunk) for _, chunk in chunks]
+        return np.clip(np.concatenate(leverages), 0.0, 1.0)
 
     def objective(self, k: int | None, ridge: float) -> Objective:
         """Return the whitened columns as rows: whitening does not change which set is largest."""

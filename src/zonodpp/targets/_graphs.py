@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 GraphLike: TypeAlias = "nx.Graph | sp.sparray"
 
-ROUNDING = 1e-12  # asymmetry, relative to the largest entry, that counts as rounding
+# Difference between the weights in two directions, relative to these weights, that counts as
+# rounding. Relative to the largest weight it would hide light edges, which may be the only ones
+# between two parts of a graph.
+_ASYMMETRY = 1e-12
 
 
 class Graph(NamedTuple):
@@ -159,11 +162,10 @@ def _read_adjacency(
         raise TypeError(f"edge weights must be real numbers, got {G.dtype} entries")
     matrix = sp.csr_array(G).astype(np.float64)
     matrix.sum_duplicates()
-    asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
-    if asymmetry > 0 and asymmetry > ROUNDING * abs(matrix).max():
-        raise ValueError(
-            f"the adjacency matrix is not symmetric (off by {asymmetry:g}): the graph is directed"
-        )
+    asymmetry = abs(matrix - matrix.T)
+    if matrix.nnz and (asymmetry - _ASYMMETRY * abs(matrix)).max() > 0:
+        off = f"off by {asymmetry.max():g}"
+        raise ValueError(f"the adjacency matrix is not symmetric ({off}): the graph is directed")
     upper = sp.triu(matrix, format="coo")
     tail, head = frozen(upper.row, np.int64), frozen(upper.col, np.int64)
     graph = Graph(matrix.shape[0], tail, head, names, weight="weight")

@@ -68,7 +68,7 @@ class KDPP(SpectralTarget):
     _size = "k"
 
     def __init__(self, L: MatrixLike, k: int) -> None:
-        self._set_kernel(L, k)
+        self._set_kernel(L, "L", k)
 
     @classmethod
     def from_features(cls, Phi: MatrixLike, k: int) -> Self:
@@ -106,9 +106,9 @@ class KDPP(SpectralTarget):
                 "L + c * I, or include or exclude fewer items"
             )
         super()._set(found, labels, k)
-        logs, chances = symmetric_polynomials(found.logs[sure:], k - sure)
-        taking = np.ones((rank, k + 1))  # one for eigenvectors that are sure
-        taking[sure:] = np.pad(chances, ((0, 0), (0, sure)))
+        logs, finite = symmetric_polynomials(found.logs[sure:], k - sure)
+        taking = np.ones((rank, k + 1))  # eigenvectors that are sure are always taken
+        taking[sure:] = np.pad(finite, ((0, 0), (0, sure)))
         parts = {"taking": frozen(taking), "chances": frozen(part_probabilities(taking))}
         self.__dict__.update(_log_normaliser=float(logs[-1]), **parts)
 
@@ -180,13 +180,13 @@ def symmetric_polynomials(logs: Floats, k: int) -> tuple[Floats, Floats]:
     return result, chances
 
 
-def part_probabilities(chances: Floats) -> Floats:
+def part_probabilities(taking: Floats) -> Floats:
     """Return the probability of each part, for sets drawn with `symmetric_polynomials`."""
-    result = np.zeros(len(chances))
-    sizes = np.zeros(chances.shape[1])  # the law of how many parts are still to be taken
+    result = np.zeros(len(taking))
+    sizes = np.zeros(taking.shape[1])  # the law of how many parts are still to be taken
     sizes[-1] = 1.0
-    for j, chance in enumerate(chances):
-        taken = sizes * chance
+    for j, chances in enumerate(taking):
+        taken = sizes * chances
         result[j] = taken.sum()
         sizes -= taken
         sizes[:-1] += taken[1:]

@@ -109,7 +109,7 @@ class Network:
                 parts = [(part.boundary, outside), (other.boundary, other.inside)]
                 waiting.append((half, _join(parts, half.boundary)[0]))
             if not part.halves:
-                nodes, M, ends = self._network(part.edges)
+                nodes, M, ends = self._conductances(part.edges)
                 places = np.searchsorted(nodes, part.boundary)
                 M[places[:, None], places] += outside
                 effective[part.edges] = _effective_conductances(M, ends)
@@ -130,11 +130,11 @@ class Network:
         log_sum = 0.0
         for part in reversed(sets):  # halves before what they are halves of
             parts = [(half.boundary, half.inside) for half in part.halves]
-            part.inside, log_d = _join(parts or [self._network(part.edges)[:2]], part.boundary)
+            part.inside, log_d = _join(parts or [self._conductances(part.edges)[:2]], part.boundary)
             log_sum += log_d
         return whole, log_sum
 
-    def _network(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
+    def _conductances(self, edges: Integers) -> tuple[Integers, Floats, Integers]:
         """Return the nodes of some pairs, conductances between them, and the ends of the pairs."""
         nodes, places = np.unique(self.pairs[:, edges], return_inverse=True)
         low, high = ends = places.reshape(2, -1)

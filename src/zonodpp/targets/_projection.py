@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_matrix, as_positive, labels_of, spawn
+from zonodpp._arguments import as_matrix, as_positive, spawn, table_labels
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.kernel import read_kernel
 from zonodpp._linalg.spectrum import principal_scores, projection_basis
@@ -151,7 +151,7 @@ class ProjectionDPP(VolumeSampling):
                 f"{n} items is impossible. Pass rank=r for r < {n} items a draw; if columns are "
                 "items, use ProjectionDPP(A)"
             )
-        return cls._make(matrix.T, weights, labels_of(X, "index"), given="X")
+        return cls._make(matrix.T, weights, table_labels(X, "index"), given="X")
 
     @classmethod
     def from_kernel(cls, K: MatrixLike) -> Self:
@@ -160,7 +160,7 @@ class ProjectionDPP(VolumeSampling):
         Parameters
         ----------
         K : (n, n) array_like, DataFrame or scipy.sparse matrix
-            Symmetric, with eigenvalues 0 and 1.
+            Symmetric, with eigenvalues 0 and 1, up to an error of 1e-6.
 
         Returns
         -------
@@ -186,8 +186,8 @@ class ProjectionDPP(VolumeSampling):
         array([0.36, 0.64, 0.  ])
         """
         otherwise = "for features use from_features(X) or ProjectionDPP(A)"
-        matrix, _, labels = read_kernel(K, "K", otherwise)
-        return cls._make(projection_basis(matrix), None, labels)
+        matrix, eps, labels = read_kernel(K, "K", otherwise)
+        return cls._make(projection_basis(matrix, eps), None, labels)
 
     @classmethod
     def from_graph(

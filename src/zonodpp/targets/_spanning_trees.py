@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
@@ -138,13 +137,13 @@ class SpanningTrees(ProjectionDPP):
 
     def heaviest_tree(self) -> Integers:
         """Return the edges of the tree of greatest weight, ascending."""
-        graph = self.graph
         weights = np.ones(self.n) if self.weights is None else self.weights
         # Ranks replace weights: they are distinct and positive, and each one tells its edge.
         order = np.argsort(-weights, kind="stable")
-        ranks = np.argsort(order) + 1.0
-        ends = np.array([graph.tail, graph.head], np.int32)  # SciPy 1.13 takes no others for trees
-        links = sp.coo_array((ranks, tuple(ends)), shape=(graph.nodes, graph.nodes))
+        links = self.graph.links()
+        links.data = np.argsort(order) + 1.0
+        # SciPy 1.13 finds trees only where the numbers of nodes are 32-bit integers.
+        links.coords = tuple(ends.astype(np.int32) for ends in links.coords)
         links.has_canonical_format = True  # so that parallel edges are not added up
         tree = minimum_spanning_tree(links.tocsr()).data.astype(np.int64)
         return np.asarray(np.sort(order[tree - 1]))

@@ -7,17 +7,19 @@ from typing import Self
 
 import numpy as np
 
-from zonodpp._arguments import as_matrix, labels_of
+from zonodpp._arguments import as_matrix, table_labels
 from zonodpp._linalg.dense import frozen, unit_blocks
 from zonodpp._linalg.kernel import precision, read_kernel
-from zonodpp._linalg.spectrum import Spectrum, of_features, of_kernel
+from zonodpp._linalg.spectrum import Spectrum, of_correlation, of_features, of_kernel
 from zonodpp._types import Floats, Integers, ItemsLike, Labels, MatrixLike
 from zonodpp.targets._conditioning import NOISE, condition_kernel, never_together
 from zonodpp.targets._target import Arrays, Header, Objective, Target
 
 # Advice for a matrix that is not square, and so not a kernel.
-OTHERWISE = "for features of items as rows use from_features(Phi)"
-_LONGER = 1e7  # length of the features that every draw needs, over that of all other features
+_OTHERWISE = "for features of items as rows use from_features(Phi)"
+# Length of the features that every draw needs, over that of all other features: the squares of the
+# others then still are digits of a sum of squares.
+_LONGER = 1e7
 _ORTHONORMAL = 1e-6  # error of eigenvectors far above rounding, and far below what harms a draw
 
 
@@ -45,7 +47,9 @@ class SpectralTarget(Target):
     k: int | None  # the size of every draw, if it is fixed
     _sure: int  # number of eigenvectors that always take part; they come first
     chances: Floats  # of each eigenvector to take part: for a DPP the eigenvalues of K
-    taking: Floats  # to take eigenvectors in turn, (r, 1); that of a KDPP has more columns
+    # Chances to take the eigenvectors in turn: (r, 1), or for a KDPP (r, k + 1), where column
+    # m is for m eigenvectors that are still to be taken.
+    taking: Floats
     _log_normaliser: float
 
     def _set(self, found: Spectrum, labels: Labels | None, k: int | None = None) -> None:
@@ -62,14 +66,16 @@ class SpectralTarget(Target):
         law = {"chances": chances, "taking": chances[:, None], "_log_normaliser": log_total}
         self.__dict__.update(n=n, r=r, k=k, sizes=sizes, labels=labels, _sure=sure, **facts, **law)
 
-    def _set_kernel(self, L: MatrixLike, k: int | None = None) -> None:
-        matrix, eps, labels = read_kernel(L, "L", OTHERWISE)
-        self._set(of_kernel(matrix, eps), labels, k)
+    def _set_kernel(self, kernel: MatrixLike, name: str, k: int | None = None) -> None:
+        """Decompose the likelihood kernel "L" or the correlation kernel "K"."""
+        matrix, eps, labels = read_kernel(kernel, name, _OTHERWISE)
+        decompose = of_kernel if name == "L" else of_correlation
+        self._set(decompose(matrix, eps), labels, k)
 
     @classmethod
     def _of_features(cls, Phi: MatrixLike, k: int | None = None) -> Self:
         found = of_features(as_matrix(Phi, "Phi"), precision(Phi))
-        return cls._make(found, labels_of(Phi, "index"), k)
+        return cls._make(found, table_labels(Phi, "index"), k)
 
     @cached_property
     def phi(self) -> Floats:
@@ -174,13 +180,13 @@ def expit(logs: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -logs)))
 
 
-def size_law(chances: Floats) -> Floats:
+def poisson_binomial(chances: Floats) -> Floats:
     """Return the law of the number of successes in independent trials with these chances.
 
     Examples
     --------
     >>> import numpy as np
-    >>> size_law(np.array([0.5, 0.5]))
+    >>> poisson_binomial(np.array([0.5, 0.5]))
     array([0.25, 0.5 , 0.25])
     """
     law = np.ones(1)

@@ -67,7 +67,7 @@ class StreamedDPP(ProjectionDPP):
     _ids: RowSource | None
     _view: View
     _gram: DenseGram
-    _check: Floats  # of `RowMoments`
+    _fingerprint: Floats  # of `RowMoments`
     exact_draws = "passes"
 
     def __init__(
@@ -84,16 +84,16 @@ class StreamedDPP(ProjectionDPP):
         gram = from_gram(moments.scatter)
         if gram is None:
             view, gram = _whiten_accurately(source, view, d)
-        facts = {"_ids": ids, "_view": view, "_gram": gram, "_check": moments.check}
-        self.__dict__.update(source=source, n=n, r=len(gram.W), **facts)
+        facts = {"_view": view, "_gram": gram, "_fingerprint": moments.fingerprint}
+        self.__dict__.update(source=source, _ids=ids, n=n, r=len(gram.W), **facts)
 
     def __repr__(self) -> str:
-        return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._check)})"
+        return f"StreamedDPP(r={self.r}, n={self.n}, batches={len(self._fingerprint)})"
 
     @cached_property
     def _starts(self) -> Integers:
         """The number of the first row of each batch."""
-        return np.concatenate([[0], np.cumsum(self._check[:-1, 0])]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self._fingerprint[:-1, 0])]).astype(np.int64)
 
     def propose(self, mean: float, seed: int) -> tuple[Integers, Floats]:
         """Pass over the rows and draw about ``mean`` of them from their leverage scores.
@@ -106,7 +106,7 @@ class StreamedDPP(ProjectionDPP):
         """
         task = partial(passes.propose_rows, self._view, self._gram.W, mean, seed)
         found = self.source.fold(task, operator.add, "drawing rows") or []
-        _need_same(self._check, np.array([part.check for part in found]))
+        _need_same(self._fingerprint, np.array([part.fingerprint for part in found]))
         numbers = (start + part.items for start, part in zip(self._starts, found, strict=True))
         items, rows = np.concatenate(list(numbers)), np.concatenate([part.rows for part in found])
         order = np.random.default_rng([seed]).permutation(len(items))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zonodpp._types import Floats, Integers, ItemsLike
     from zonodpp.targets._graphs import Graph
 
-_FEW_SETS = 64  # single items beyond which computing the marginals of all items is faster
+_FEW_SETS = 64  # sets of one item, beyond which computing the marginals of all items is faster
 _MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
@@ -198,6 +198,7 @@ class Target(LabelledItems):
         """Apply a function of rows of items to an array of sets, not too many at a time."""
         size = sets.shape[-1]
         flat = sets.reshape(math.prod(sets.shape[:-1]), size)
+        # At most 2**21 features at a time, 16 MiB.
         step = max(1, 2**21 // max(1, size * min(self.r, _MOST_FEATURES)))
         with one_thread(size * self.r**2):  # of determinants, one after another
             parts = [compute(flat[k : k + step]) for k in range(0, len(flat), step)]

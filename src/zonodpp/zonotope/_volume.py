@@ -21,6 +21,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain, combinations, islice
 
 import numpy as np
@@ -99,7 +100,7 @@ def exact_volume(A: MatrixLike) -> VolumeEstimate:
     if count > _MOST_BASES:
         raise ValueError(
             f"the exact volume goes through subsets of {r} of {n} columns: {_MOST_BASES:,} at "
-            f"most, but there are {count:.3g}; use method='estimate'"
+            f"most, but there are {Decimal(count):.3g}; use method='estimate'"
         )
     units, lengths = unit_vectors(X)
     subsets = combinations(range(n), r)
