@@ -353,6 +353,21 @@ def test_law_at_extreme_sizes(name, rule, power):
     assert_exact_law(samples.subsets, target)
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("light", [1.0, 1e-20, 1e-60])  # the weight of an item of every draw
+def test_low_powers_make_exchanges_likely_whose_volumes_differ_much(rule, light):
+    # q^{1/p} spans 24 orders, so that |det| does too, and its power p is of ordinary size.
+    A = np.zeros((4, 7))
+    A[:3, :6] = np.random.default_rng(12).normal(size=(3, 6))
+    A[3, 6] = 1.0
+    weights = np.array([87.0, 1.0, 32.0, 0.35, 0.0, 2.3, light])
+    target = VolumeSampling(A, power=0.1, weights=weights)
+    samples = sample(target, 5000, method="exchange", rule=rule, thin=150, burn_in=500, rng=0)
+    if light > 1e-50:  # beyond that, volumes are not held by floating-point numbers
+        assert_exact_law(samples.subsets, target)
+    assert (samples.subsets == 6).any(axis=2).all()
+
+
 @pytest.mark.parametrize("name", ["K4", "wheel"])
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_weights_of_a_graph_at_extreme_sizes(name, size):

@@ -52,6 +52,7 @@ SMALL_TABLEAU = 1024  # entries of T D that are worth keeping for a sparse A
 # Updates after which the tableau is computed anew. This takes some 0.3 ms in small problems and as
 # long as r updates in large ones, so that it is rare enough not to matter.
 OLDEST, OLDEST_PER_ITEM = 500_000, 50
+_WIDEST = 600.0  # range of logs whose exponentials, divided by the largest, are all positive
 WIDTH = 16  # items are padded to a multiple of this: four vectors of four numbers
 
 
@@ -194,8 +195,17 @@ def _is_small(target: VolumeSampling, sparse: bool) -> bool:
 
 
 def _white_directions(target: VolumeSampling) -> tuple[Floats, Floats]:
-    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero."""
+    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero.
+
+    Weights q^{1/p} that lie far apart turn a whitened column towards the lightest item that it can
+    replace. To replace a heavier item takes a pivot that counts as a rounding error, although
+    a power p below one makes it likely. Then the directions are those of columns without weights.
+    """
+    where, logs = target.coordinates, target.coordinates.log_scale
+    if target.power < 1 and where.plain is not None and np.ptp(logs[logs > -np.inf]) < _WIDEST:
+        D, lengths = unit_vectors(where.plain)
+        return D, lengths * np.exp(logs - logs.max())
     D, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
-    for span, chunk in column_chunks(target.coordinates.matrix, None):
-        D[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
+    for span, chunk in column_chunks(where.matrix, None):
+        D[:, span], lengths[span] = unit_vectors(where.gram.W @ chunk)
     return D, lengths
