@@ -19,9 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 
-from zonodpp._arguments import check_finite
 from zonodpp._basis.columns import (
     UnitColumns,
     basis_matrix,
@@ -89,12 +87,3 @@ def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     columns = keep_columns(*unit_vectors(X), multiple=multiple)
     columns = columns._replace(blur=frozen(np.abs(W) @ blur))
     return Frame(columns, heights, frozen(W), ellipsoid_of(columns, whitener))
-
-
-def as_costs(c: ArrayLike, n: int) -> Floats:
-    """Return a copy of the objective c as an array of n finite numbers."""
-    costs = np.array(c, dtype=np.float64)
-    if costs.shape != (n,):
-        raise ValueError(f"c must have one entry for each of the {n} items, got {costs.shape}")
-    check_finite(costs, "c")
-    return costs

@@ -13,13 +13,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_flag, as_positive, one_of
+from zonodpp._arguments import as_column, as_flag, as_positive, one_of
 from zonodpp._basis.columns import UnitColumns, matrix_of
 from zonodpp._basis.inverse import inverse_of, random_basis
 from zonodpp._jit import VECTOR
 from zonodpp._linalg.dense import frozen, to_dense
 from zonodpp._linalg.gram import RankError
-from zonodpp._tiles.frame import SEED, Frame, as_costs, frame_of
+from zonodpp._tiles.frame import SEED, Frame, frame_of
 from zonodpp._types import Floats
 from zonodpp.samplers._chains import chain_on_bases
 from zonodpp.samplers._contract import Sampler, Sets
@@ -147,7 +147,7 @@ class HitAndRun:
         q = np.ones(target.n) if target.weights is None else target.weights
         s = np.sqrt(q) if self.base_measure == "sqrt" else q
         frame = _frame(target, s, self.base_measure)
-        costs = None if self.c is None else frame.costs(as_costs(self.c, target.n))
+        costs = None if self.c is None else frame.costs(as_column(self.c, target.n, "c"))
         columns = frame.columns
         whole_chord = self.window is None and not gibbs and not fresh
         long = whole_chord and target.n >= max(_LONG_CHORD, _LONG_CHORD_PER_ITEM * target.r)

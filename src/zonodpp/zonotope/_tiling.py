@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import check_finite, spawn
+from zonodpp._arguments import as_column, check_finite, spawn
 from zonodpp._basis.inverse import independent_items
 from zonodpp._linalg.gram import RankError
 from zonodpp._tiles.chord import chord_ends
-from zonodpp._tiles.frame import as_costs, frame_of
+from zonodpp._tiles.frame import frame_of
 from zonodpp._tiles.long_step import LOST
 from zonodpp._tiles.pivots import TileState, copy_of, tile_scratch
 from zonodpp._tiles.tilings import OutsideError, find_tile, tile_from_basis, traverse
@@ -95,7 +95,7 @@ class Tiling:
             self._costs = generator.standard_normal(self.n)  # for unit columns
             self.c = self._costs * columns.lengths
         else:
-            self.c = as_costs(c, self.n)
+            self.c = as_column(c, self.n, "c").copy()
             self._costs = self._frame.costs(self.c)
         # Linear programs start from items of small cost: these are the basis of a point whose dual
         # variables are small, as they are in the middle of the zonotope.
