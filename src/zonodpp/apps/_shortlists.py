@@ -238,9 +238,11 @@ def _batch(
     relevance: ArrayLike, features: MatrixLike, rng: SeedLike, **shared: Any
 ) -> list[Shortlist]:
     """Return the shortlists of a batch, whose lists share all other arguments."""
-    matrices = np.asarray(features)
+    matrices, relevances = np.asarray(features), np.asarray(relevance)
+    if relevances.shape != (shape := matrices.shape[:2]):
+        raise ValueError(f"relevance of a batch must have shape {shape}, got {relevances.shape}")
     generators = spawn(rng, len(matrices), purpose="shortlists")
-    batch = zip(np.asarray(relevance), matrices, generators, strict=True)
+    batch = zip(relevances, matrices, generators, strict=True)
     found = [shortlist(scores, rows, rng=own, **shared) for scores, rows, own in batch]
     return [one for one in found if isinstance(one, Shortlist)]
 
