@@ -276,6 +276,7 @@ def total_variation(samples: Samples) -> float:
     True
     """
     target = samples.target
+    samples._need_draws()
     if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
     sets = sum(comb(target.n, size) for size in target.sizes)
