@@ -494,6 +494,13 @@ def test_bad_input(items):
         shortlist([1, 1, 1], [[1.0], [np.nan], [2.0]], 2)
 
 
+def test_rounding_errors_of_costs_do_not_exceed_the_budget(items):
+    limits = {"costs": np.full(60, 0.1), "budget": 0.3}
+    assert len(shortlist(*items, 3, **limits)) == 3
+    assert shortlist(*items, 3, include=[5, 6, 7], **limits).indices.size == 3
+    assert len(shortlist(*items, 3, costs=np.full(60, 0.1001), budget=0.3)) == 2
+
+
 def test_a_batch_whose_parts_do_not_match(items):
     relevance, features = items
     for scores in (relevance, relevance[None], np.ones((2, 59))):
