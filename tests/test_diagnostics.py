@@ -264,6 +264,8 @@ class TestTotalVariation:
     def test_refuses(self, k4):
         with pytest.raises(ValueError, match="thinned"):
             total_variation(k4.thinned(2, rng=0))
+        with pytest.raises(ValueError, match="there are no draws"):
+            total_variation(Samples(k4.subsets[:, :0], k4.target, "none"))
         A = np.random.default_rng(0).normal(size=(10, 100))
         with pytest.raises(ValueError, match=r"1.7e\+13 sets that could be drawn out of 100 items"):
             total_variation(sample(ProjectionDPP(A), 10, rng=0))

@@ -422,6 +422,12 @@ class TestDownstream:
             target.scaled(6)
 
 
+def test_marginals_are_at_most_one():
+    for seed in range(20):
+        Phi = np.random.default_rng(seed).normal(size=(5, 5))
+        assert KDPP.from_features(Phi, 5).marginals().max() <= 1.0
+
+
 def test_small_eigenvalues_of_a_large_float32_kernel_count():
     target = DPP(K=0.01 * np.eye(2000, dtype=np.float32))
     assert target.expected_size == pytest.approx(20, rel=1e-5)

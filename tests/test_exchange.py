@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import extreme_matrices, graphs, matrices, targets, volume_targets
 from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exact_law
 
-from zonodpp import Exchange, ProjectionDPP, VolumeSampling, sample
+from zonodpp import DPP, Exchange, ProjectionDPP, VolumeSampling, sample
 from zonodpp._basis.columns import basis_matrix, tableau_entry
 from zonodpp._linalg.dense import refreeze
 from zonodpp.samplers import _exchange as exchange
@@ -337,6 +337,15 @@ def test_a_start_that_is_no_basis(name, init, message):
         sample(targets()[name], 5, method="exchange", init=init)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_two_items_do_not_take_turns(rule):
+    options = {"method": "exchange", "rule": rule, "thin": 20, "rng": 0}
+    target = VolumeSampling([[1.0, 1.0]])
+    assert_exact_law(sample(target, 4000, **options).subsets, target)
+    empty_or_not = sample(DPP(L=[[1.0]]), 4000, **options)
+    assert empty_or_not.marginals() == pytest.approx([0.5], abs=0.05)  # six standard errors
+
+
 def test_unknown_rule():
     with pytest.raises(ValueError, match="'heat-bath', 'metropolis', 'barker'; got 'gibbs'"):
         sample(targets()["gaussian"], 5, method="exchange", rule="gibbs")
@@ -351,6 +360,24 @@ def test_law_at_extreme_sizes(name, rule, power):
     options = {"method": "exchange", "rule": rule, "burn_in": 500, "rng": 1}
     samples = sample(target, 2000, thin=40, **options)
     assert_exact_law(samples.subsets, target)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("light", [1.0, 1e-20])  # the weight of an item of every draw
+def test_low_powers_make_exchanges_likely_whose_volumes_differ_much(rule, light):
+    # q^{1/p} spans 24 orders, so that |det| does too, and its power p is of ordinary size.
+    A = np.zeros((4, 7))
+    A[:3, :6] = np.random.default_rng(12).normal(size=(3, 6))
+    A[3, 6] = 1.0
+    weights = np.array([87.0, 1.0, 32.0, 0.35, 0.0, 2.3, light])
+    target = VolumeSampling(A, power=0.1, weights=weights)
+    samples = sample(target, 5000, method="exchange", rule=rule, thin=150, burn_in=500, rng=0)
+    assert_exact_law(samples.subsets, target)
+    beyond = VolumeSampling(A, power=0.1, weights=[*weights[:6], 1e-30])
+    with pytest.raises(ValueError, match="more than 260 orders of magnitude"):
+        sample(beyond, 10, method="exchange", rule=rule)
+    zonotope = sample(beyond, 2000, method="zonotope", thin=10, rng=0)
+    assert_exact_law(zonotope.subsets, beyond)
 
 
 @pytest.mark.parametrize("name", ["K4", "wheel"])

@@ -499,6 +499,31 @@ def test_bad_input(items):
         shortlist([1, 1, 1], [[1.0], [np.nan], [2.0]], 2)
 
 
+def test_rounding_errors_of_costs_do_not_exceed_the_budget(items):
+    limits = {"costs": np.full(60, 0.1), "budget": 0.3}
+    assert len(shortlist(*items, 3, **limits)) == 3
+    assert shortlist(*items, 3, include=[5, 6, 7], **limits).indices.size == 3
+    assert len(shortlist(*items, 3, costs=np.full(60, 0.1001), budget=0.3)) == 2
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, sp.csr_array])
+def test_equal_rows_have_similarity_one(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        features = rng.normal(size=(10, 5))
+        features[1] = features[0]
+        features = kind(features) if kind is sp.csr_array else features.astype(kind)
+        assert {0, 1} - set(shortlist([9, 9, *range(8)], features, 3, duplicates=1.0))
+
+
+def test_very_short_rows_have_the_same_similarities(items):
+    relevance, features = items
+    expected = shortlist(relevance, features, 5).similarity
+    for size in (1e-160, 1e-300):  # squares have few digits, or underflow
+        found = shortlist(relevance, features * size, 5).similarity
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("d", [2, 5])  # similarities of distances, and cosines
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_items_that_cannot_be_picked_may_have_unknown_features(d, kind):

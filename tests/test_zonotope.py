@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 
 from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
-from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
+from zonodpp import ProjectionDPP, VolumeSampling, Zonotope, sample
 from zonodpp._tiles import frame
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
@@ -184,6 +184,20 @@ def test_a_point_outside_is_an_error_that_says_so():
 def test_bad_calls(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call(Zonotope(PAPER, rng=0))
+
+
+@pytest.mark.parametrize(
+    ("c", "error", "message"),
+    [
+        ("abcd", TypeError, "c must hold real numbers"),
+        (np.ma.masked_equal([1, 2, 3, 4], 2), ValueError, "c has masked entries"),
+    ],
+)
+def test_an_objective_that_is_no_array_of_numbers(c, error, message):
+    with pytest.raises(error, match=message):
+        Zonotope(PAPER, c=c)
+    with pytest.raises(error, match=message):
+        sample(ProjectionDPP(PAPER), 1, method="zonotope", preset="paper", c=c)
 
 
 def test_rows_in_odd_units_and_nearly_dependent_rows():

@@ -276,6 +276,7 @@ def total_variation(samples: Samples) -> float:
     True
     """
     target = samples.target
+    samples._need_draws()
     if not samples.whole:
         raise ValueError("the draws were thinned: they no longer follow the target's law")
     # As a float, infinite from 1e308 on: an integer as large could not be shown in an error.

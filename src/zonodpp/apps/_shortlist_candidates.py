@@ -10,6 +10,8 @@ from zonodpp._arguments import check_finite
 from zonodpp._optional import on_use
 from zonodpp._types import Booleans, Floats, Integers, Matrix
 
+_ROUNDING = 2e-6  # in single precision the cosine of equal rows may differ from one by this
+
 
 class Candidates(NamedTuple):
     """Items that may be picked: those that must be picked, then the most relevant first.
@@ -33,7 +35,7 @@ class Candidates(NamedTuple):
         """
         if duplicates is not None and not 0.0 < duplicates <= 1.0:
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
-        near = -1.0 if duplicates is None else 1.0 - duplicates
+        near = -1.0 if duplicates is None else max(1.0 - duplicates, _ROUNDING)
         found = rows[some]  # others, such as those of excluded items, may have NaN
         if not np.isfinite(found if isinstance(found, np.ndarray) else found.data).all():
             check_finite(rows, "features")  # names the place among all rows
@@ -66,7 +68,7 @@ def _unit_length(rows: Matrix) -> Matrix:
     """Bring rows to length one, in place and without SciPy if dense and of usual size."""
     if isinstance(rows, np.ndarray):
         squares = np.einsum("ij,ij->i", rows, rows)
-        if squares.min() > 0.0 and squares.max() < np.inf:
+        if squares.min() > np.finfo(squares.dtype).tiny and squares.max() < np.inf:
             rows /= np.sqrt(squares)[:, None]
             return rows
     unit: Matrix = on_use("zonodpp._linalg.dense").unit_rows(rows)

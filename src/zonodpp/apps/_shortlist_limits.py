@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from zonodpp._arguments import as_count, as_positive, as_scores
 from zonodpp._types import Booleans, Floats, Integers
 
+_ROUNDED = 1.0 + 1e-12  # so that costs 0.1, 0.1 and 0.1 are within a budget of 0.3
+
 
 class Limits(NamedTuple):
     """A budget for the sum of costs, and the least and most items of each group.
@@ -53,7 +55,7 @@ class Limits(NamedTuple):
         budget = np.inf if budget is None else budget
         return cls(
             np.zeros(len(order)) if costs is None else as_scores(costs, n, "costs")[order],
-            budget if budget == np.inf else as_positive(budget, "budget", or_zero=True),
+            budget if budget == np.inf else as_positive(budget, "budget", or_zero=True) * _ROUNDED,
             np.array([codes[name] for name in members])[order],
             _quotas(at_least, "at_least", codes, 0),
             _quotas(at_most or {}, "at_most", codes, n),

@@ -240,8 +240,8 @@ def _batch(
     """Return the shortlists of a batch, whose lists share all other arguments."""
     matrices, scores = np.asarray(features), np.asarray(relevance)
     if scores.shape != matrices.shape[:2]:
-        needed = f"relevance must have one row of entries for each list, {matrices.shape[:2]}"
-        raise ValueError(f"{needed}, got shape {scores.shape}")
+        needed = f"have one row of scores for each list, {matrices.shape[:2]}"
+        raise ValueError(f"relevance of a batch must {needed}, got shape {scores.shape}")
     generators = spawn(rng, len(matrices), purpose="shortlists")
     batch = zip(scores, matrices, generators, strict=True)
     found = [shortlist(own, rows, rng=generator, **shared) for own, rows, generator in batch]

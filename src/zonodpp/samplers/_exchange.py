@@ -53,6 +53,7 @@ SMALL_TABLEAU = 1024  # entries of T E that are worth keeping for a sparse A
 # The tableau is computed anew after 500,000 / r updates or, if that is more, after 50 r. This takes
 # some 0.3 ms in small problems and as long as r updates in large ones: rare enough not to matter.
 _UPDATES_TIMES_ITEMS, _UPDATES_PER_ITEM = 500_000, 50
+_WIDEST = 600.0  # range of logs whose exponentials floats hold with all digits: 260 orders
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,12 @@ class Exchange:
         lengths = lengths / lengths.max()
         whole = self.rule == "heat-bath" and _is_small(target, sparse)
         proposes = self.rule == "heat-bath" and not whole and not sparse
+        # Metropolis accepts every exchange of two equally likely items, which would take turns.
+        rule = "barker" if self.rule == "metropolis" and n == 2 else self.rule
         return ExchangeWalk(
             columns=keep_columns(E, lengths, by_rows=False, multiple=exchange_walk.BLOCK * VECTOR),
             tracker=SetTracker.of(None, n),
-            rule=self.rule,
+            rule=rule,
             power=p,
             alias=frozen(alias_table(lengths**p) if proposes else np.empty((0, 2))),
             whole=whole,
@@ -194,8 +197,22 @@ def _is_small(target: VolumeSampling, sparse: bool) -> bool:
 
 
 def _white_vectors(target: VolumeSampling) -> tuple[Floats, Floats]:
-    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero."""
+    """Return the whitened columns as unit vectors, and their lengths; zero columns stay zero.
+
+    Weights q^{1/p} that lie far apart turn a whitened column towards the lightest item that it can
+    replace. To replace a heavier item takes a pivot that counts as a rounding error, although
+    a power p below one makes it likely. Then the unit vectors are those of columns without weights.
+    """
+    where, logs = target.coordinates, target.coordinates.log_scale
+    if target.power < 1 and where.plain is not None:
+        if np.ptp(logs[logs > -np.inf]) > _WIDEST:
+            raise ValueError(
+                "for these weights q ** (1 / power) spans more than 260 orders of magnitude: an "
+                "exchange walk would miss sets; use method='zonotope'"
+            )
+        E, lengths = unit_vectors(where.plain)
+        return E, lengths * np.exp(logs - logs.max())
     E, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
-    for span, chunk in column_chunks(target.coordinates.matrix, None):
-        E[:, span], lengths[span] = unit_vectors(target.coordinates.gram.W @ chunk)
+    for span, chunk in column_chunks(where.matrix, None):
+        E[:, span], lengths[span] = unit_vectors(where.gram.W @ chunk)
     return E, lengths

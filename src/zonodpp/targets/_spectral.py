@@ -99,7 +99,7 @@ class SpectralTarget(Target):
         >>> KDPP([[1.0, 0.0], [0.0, 3.0]], 1).marginals().round(12)
         array([0.25, 0.75])
         """
-        return np.asarray((self.vectors**2) @ self.chances)
+        return np.minimum((self.vectors**2) @ self.chances, 1.0)  # rounding may lead above one
 
     def _draws(self, B: ItemsLike) -> Integers:
         """Return the numbers of the items of draws, and -1 behind them in rows with fewer items."""
