@@ -1,15 +1,17 @@
 """Numba's simulator of a GPU, made fast and safe enough for chi-square tests.
 
-The threads of a block take turns: each runs to its next barrier and hands over. Numba's own way
-polls all threads, which takes milliseconds for each barrier, and swaps the module `cuda` in and out
-for each call, which is a race between threads. Import this file with NUMBA_ENABLE_CUDASIM=1.
+The threads of a block are coroutines that take turns: each runs to its next barrier and hands over.
+Numba's own way polls threads of the system, which takes milliseconds for each barrier, and swaps
+the module `cuda` in and out for each call, which is a race between threads. Import this file with
+NUMBA_ENABLE_CUDASIM=1.
 """
 
 import contextlib
 import sys
-import threading
+import types
 
 import cuda_groups
+import greenlet
 import numpy as np
 from numba import cuda
 from numba.cuda.simulator import kernel, kernelapi
@@ -34,52 +36,32 @@ OURS = (exact, groups, proposals, cuda_groups)
 OURS += (entering, exchange, inverses, rows, step_starts, tiles, zonotope)
 
 
-class Thread(kernel.BlockThread):
-    """A thread of a block, which waits for its turn."""
+class Thread(greenlet.greenlet):
+    """A thread of a block: a coroutine that hands over to its block at each barrier."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.turn = threading.Semaphore(0)
-        self.barriers = 0
-
-    def run(self):
-        self.turn.acquire()
-        with np.errstate(over="ignore"):  # products of hashes overflow on purpose
-            super().run()
-        self.hand_over(done=True)
-
-    def hand_over(self, done=False):
-        others = self._manager.waiting
-        if not done:
-            others.append(self)
-        if others:
-            others.pop(0).turn.release()
-        else:
-            self._manager.finished.release()
+    def __init__(self, function, point, index, number):
+        super().__init__(function)
+        self.blockIdx, self.threadIdx = kernel.Dim3(*point), kernel.Dim3(*index)
+        self.thread_id = number
 
     def syncthreads(self):
-        self.barriers += 1
-        self.hand_over()
-        self.turn.acquire()
+        self.parent.switch()
 
 
 class Block(kernel.BlockManager):
     """A block of threads that take turns."""
 
     def run(self, grid_point, *arguments):
-        self.finished = threading.Semaphore(0)
-        points = list(np.ndindex(*self._block_dim))
-        threads = [Thread(lambda: self._f(*arguments), self, grid_point, p, False) for p in points]
-        self.waiting = threads[1:]
-        for thread in threads:
-            thread.start()
-        threads[0].turn.release()
-        self.finished.acquire()
-        for thread in threads:
-            thread.join()
-            if thread.exception:
-                raise thread.exception[0].with_traceback(thread.exception[1])
-        assert len({thread.barriers for thread in threads}) == 1, "threads skip a barrier"
+        def work():
+            with np.errstate(over="ignore"):  # products of hashes overflow on purpose
+                self._f(*arguments)
+
+        points = np.ndindex(*self._block_dim)  # blocks have one dimension
+        threads = [Thread(work, grid_point, at, number) for number, at in enumerate(points)]
+        while not threads[0].dead:
+            for thread in threads:
+                thread.switch()
+            assert len({thread.dead for thread in threads}) == 1, "threads skip a barrier"
 
 
 @contextlib.contextmanager
@@ -110,6 +92,7 @@ def shared_array(self, shape, dtype):
 
 
 kernel.BlockManager = Block
+kernelapi.threading = types.SimpleNamespace(current_thread=greenlet.getcurrent)
 kernel.swapped_cuda_module = swapped
 kernelapi.FakeCUDAShared.array = shared_array
 # Warps of four threads: two chains with two lanes each.
