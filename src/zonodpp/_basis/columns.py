@@ -159,8 +159,10 @@ def tableau_row(columns: UnitColumns, vector: Floats, row: Floats) -> None:
     """
     rows, indptr, indices, data = columns.rows, columns.indptr, columns.indices, columns.data
     r, n = vector.shape[0], row.shape[0]
-    for j in range(n):
-        row[j] = 0.0
+    over = r % 4
+    if over == 0 or rows.shape[1] == 0:
+        for j in range(n):
+            row[j] = 0.0
     if rows.shape[1] == 0:
         for i in range(r):
             if vector[i] != 0.0:
@@ -169,7 +171,6 @@ def tableau_row(columns: UnitColumns, vector: Floats, row: Floats) -> None:
         return
     # Four rows are added at a time, so that the result is read and written a quarter as often. The
     # r % 4 rows that are left over come first, in one pass.
-    over = r % 4
     if over == 1:
         for j in range(n):
             row[j] = vector[0] * rows[0, j]

@@ -14,6 +14,7 @@ from zonodpp._arguments import as_matrix, as_positive, as_weights, check_finite,
 from zonodpp._linalg.coordinates import Coordinates, coordinates_of
 from zonodpp._linalg.dense import Columns, column_chunks, columns_of
 from zonodpp._linalg.gram import RankError
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Labels, Matrix, MatrixLike
 from zonodpp.targets._conditioning import ImpossibleError, split_off
 from zonodpp.targets._target import Arrays, Header, Objective, Target
@@ -104,7 +105,8 @@ class VolumeSampling(Target):
     @cached_property
     def coordinates(self) -> Coordinates:
         """A and the weights in the well-conditioned coordinates in which all methods read them."""
-        return coordinates_of(self.A, self.weights, self.power)
+        with one_thread(self.r**2 * self.n):
+            return coordinates_of(self.A, self.weights, self.power)
 
     @cached_property
     def columns(self) -> Columns:
