@@ -40,6 +40,7 @@ from zonodpp.samplers import _exchange_walk as exchange_walk
 from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, renew
 from zonodpp.samplers._contract import Sampler, Sets, State
 from zonodpp.samplers._exchange_walk import BasisState, ExchangeChain, ExchangeScratch
+from zonodpp.samplers._remembered import line_aligned
 from zonodpp.samplers._tracking import Recording, SetTracker
 from zonodpp.targets._family import VolumeSampling
 from zonodpp.targets._target import Target
@@ -151,7 +152,8 @@ class ExchangeWalk(ChainOnBases):
         """Return what compiled steps work on."""
         basis = BasisState(*(state[name] for name in BasisState._fields))
         r, n, tracker = self.width, self.columns.lengths.size, self.tracker
-        row, weights, sums = np.empty(n), np.empty(n), np.empty(n // exchange_walk.BLOCK)
+        row, weights = line_aligned(8 * 2 * n).view(np.float64).reshape(2, n)
+        sums = np.empty(n // exchange_walk.BLOCK)
         ordered, others = np.sort(basis.inside).astype(np.int32), np.empty(r + 1, np.int32)
         scratch = ExchangeScratch(row, weights, sums, np.empty(r), ordered, others)
         record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
