@@ -5,10 +5,12 @@
 # make docs   the site: docs/_build/html/index.html; a warning or a broken link is an error
 # make test-lowest  the test suite with the lowest versions that pyproject.toml names
 # make wheel  wheel and sdist, checked, and the wheel tried in an empty environment
-# All of them create .venv themselves; that is quick once it exists.
+# All of them create .venv themselves; that is quick once it exists. Another Python in an environment of
+# its own: make test PYTHON=python3.13 VENV=.venv-3.13
 
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 
 # Tests of the kernels of samplers, with the shapes and numbers at which one may fail.
 COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees \
@@ -17,39 +19,39 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: demo test test-processors lint bench docs test-lowest wheel clean
 
-.venv/.dev: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+$(VENV)/.dev: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-.venv/.bench: .venv/.dev
+$(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
-.venv/.docs: .venv/.dev
+$(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-demo: .venv/.dev
+demo: $(VENV)/.dev
 	$(BIN)/python -m paper --quick --out report
 
 test: lint
 	$(PYTEST)
 
 # Other processors round differently, so chains take other paths there: no test may depend on one.
-test-processors: .venv/.dev
+test-processors: $(VENV)/.dev
 	NUMBA_CPU_NAME=generic $(PYTEST) $(COMPILED)
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(COMPILED)
 
-lint: .venv/.dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/.bench
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: .venv/.docs
+docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html $(ARGS)
 	$(BIN)/python tools/links.py docs/_build/html
 
@@ -60,7 +62,7 @@ test-lowest:
 	  --constraint .venv-lowest/constraints.txt --editable '.[test]'
 	.venv-lowest/bin/python -m pytest --numprocesses auto --dist worksteal
 
-wheel: .venv/.dev
+wheel: $(VENV)/.dev
 	rm -rf dist .venv-wheel
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
 	$(BIN)/python -m build --outdir dist .
@@ -71,4 +73,4 @@ wheel: .venv/.dev
 	rm -rf .venv-wheel
 
 clean:
-	rm -rf .venv .venv-lowest .venv-wheel dist report docs/_build docs/gallery docs/reference/generated .numba_cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-* dist report docs/_build docs/gallery docs/reference/generated .numba_cache .pytest_cache .mypy_cache .ruff_cache

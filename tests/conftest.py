@@ -13,14 +13,13 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Compiled code is cached under a hash of the files that compile, since numba does not see a changed
-# helper in another file, and of the settings that change the code.
+# Compiled code is cached under a hash of all sources, since numba does not see a changed helper in
+# another file, and of the settings that change the code.
 
 _root = pathlib.Path(__file__).parents[1]
 _hash = hashlib.sha256()
 for _path in sorted((_root / "src").rglob("*.py")):
-    if b"_jit" in (_source := _path.read_bytes()) or b"numba" in _source:
-        _hash.update(_source)
+    _hash.update(_path.read_bytes())
 for _setting in ("NUMBA_CPU_NAME", "NUMBA_BOUNDSCHECK"):
     _hash.update(f"{_setting}={os.environ.get(_setting)}".encode())
 _cache = _root / ".numba_cache" / _hash.hexdigest()[:16]
