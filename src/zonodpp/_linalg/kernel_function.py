@@ -41,6 +41,7 @@ _EXPONENT = 1e-13  # error allowed in an exponent, that of a hundred roundings o
 _UNDERFLOW = 746.0  # exp(-746) is zero
 _MANY_PAIRS = 0.1  # share of the pairs from which all differences are computed: that is faster
 _ENTRIES = 2**20  # of differences of pairs at a time: 8 MiB
+_FIRST = 64  # rows that most often tell that the entries of a column differ by an ordinary number
 _MEDIAN_ROWS = 1000  # pairs of so many rows are enough for a median
 _MOST = float(np.finfo(float).max)
 
@@ -66,12 +67,16 @@ class Units(NamedTuple):
 
         Units are even powers of two. Sparse rows are not moved.
         """
-        fixed = origin or sp.issparse(X)
-        low, high = (to_dense(part).ravel() / 2 for part in (X.min(axis=0), X.max(axis=0)))
-        size = float((np.maximum(high, -low) if fixed else high - low).max())
+        size = largest = max(float(X.max()), -float(X.min()))
+        centre: Floats | float = 0.0
+        if not origin and isinstance(X, np.ndarray):
+            if largest <= _LARGEST and np.ptp(X[:_FIRST], axis=0).max() >= _SMALLEST:
+                return cls()  # a look at a few rows is enough for almost all data
+            low, high = X.min(axis=0) / 2, X.max(axis=0) / 2
+            size, centre = float((high - low).max()), low + high
         if size == 0 or _SMALLEST <= size <= _LARGEST:
             return cls()
-        return cls(0.0 if fixed else low + high, int(np.frexp(size)[1]) // 2 * 2)
+        return cls(centre, int(np.frexp(size)[1]) // 2 * 2)
 
     def place(self, X: Matrix) -> Matrix:
         """Return rows in these units."""
@@ -321,19 +326,27 @@ def squares_about(X: Matrix, mean: Floats) -> Floats:
 
 
 def weighted_mean(X: Matrix, weights: Floats) -> Floats:
-    """Return the mean of the weighted rows, of dense ones without loss by an offset."""
+    """Return the mean of the weighted rows."""
+    return np.add(*_origin_and_mean(X, weights))
+
+
+def _origin_and_mean(X: Matrix, weights: Floats) -> tuple[Floats, Floats]:
+    """Return one of the rows, zero if they are sparse, and the mean of the rows less that one.
+
+    An offset of the columns does not change the second part.
+    """
     if not isinstance(X, np.ndarray):
-        return np.asarray(weights @ X) / weights.sum()
+        return np.zeros(X.shape[1]), np.asarray(weights @ X) / weights.sum()
     first = X[np.argmax(weights > 0)]  # rows of weight zero may lie anywhere
     sums = [weights[span] @ (rows - first) for span, rows in _blocks(X)]
-    return np.asarray(first + np.sum(sums, axis=0) / weights.sum())
+    return first, np.sum(sums, axis=0) / weights.sum()
 
 
 def variance_of_entries(X: Matrix, weights: Floats) -> float:
     """Return the variance of all entries of the weighted rows."""
-    total, mean = float(weights.sum()), weighted_mean(X, weights)
-    scatter = float(weights @ squares_about(X, mean))
-    return scatter / (total * mean.size) + float(mean.var())
+    origin, mean = _origin_and_mean(X, weights)
+    scatter = float(weights @ squares_about(X, origin + mean))
+    return scatter / float(weights.sum() * mean.size) + float((origin - origin[0] + mean).var())
 
 
 def scale_gamma(X: Matrix, weights: Floats) -> Gamma:

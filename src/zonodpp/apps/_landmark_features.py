@@ -111,7 +111,9 @@ def _transformed(
     Isomap may have fewer coordinates than are asked for, and does not say how many. Of a single row
     it has none.
     """
-    if transformer != "isomap":
+    if transformer == "isomap":
+        X = Units.of(X).place(X)
+    else:
         return _coordinates(clone(transformer), X, weights)
     components = max(1, m - 1)
     while components:
