@@ -35,7 +35,8 @@ KernelFunction = Callable[[Matrix, Matrix], Floats]
 # and their inverses are then far from the ends of the range of float64.
 _SMALLEST, _LARGEST = 2.0**-250, 2.0**250
 _FEW_COLUMNS = 10  # up to here differences are at least as fast as a product (1,000 and 2,000 rows)
-_CENTRED_BY = 64  # rows whose median is the centre: any point among the rows will do
+_FEW_ROWS = 8  # up to here to subtract a centre takes longer than all differences
+_CENTRED_BY = 16  # rows whose median is the centre: any point among the rows will do
 _ROUNDING = 4 * EPS  # error of |x|^2 + |y|^2 - 2 x'y, as a share of |x|^2 + |y|^2
 _EXPONENT = 1e-13  # error allowed in an exponent, that of a hundred roundings or more
 _UNDERFLOW = 746.0  # exp(-746) is zero
@@ -235,7 +236,8 @@ def squared_distances(
     Distances whose squares exceed ``reach`` may be less accurate.
     """
     sparse = sp.issparse(X) or sp.issparse(Y)
-    if not sparse and X.shape[1] <= _FEW_COLUMNS:
+    few = X.shape[1] <= _FEW_COLUMNS or min(X.shape[0], Y.shape[0]) <= _FEW_ROWS
+    if few and not sparse:
         return cdist(X, Y, "sqeuclidean")
     same = X is Y
     if sparse:

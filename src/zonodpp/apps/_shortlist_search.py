@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Booleans, Floats, Integers, Matrix
 from zonodpp.apps._shortlist_candidates import Candidates
 from zonodpp.apps._shortlist_limits import Limits
 
@@ -41,8 +41,8 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
     conflict = None if limits is None else limits.conflict(fixed, k)
     if conflict:
         raise ValueError(f"no list keeps to the limits: {conflict}")
-    included, order = np.arange(fixed), np.arange(n)
-    found = extended(items, included, k, limits, order)
+    included = np.arange(fixed)
+    found = extended(items, included, k, limits)
     if limits is None:
         return found
     lists = [found]
@@ -62,14 +62,23 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
 
 
 def extended(
-    items: Candidates, chosen: Integers, k: int, limits: Limits | None, order: Integers
+    items: Candidates,
+    chosen: Integers,
+    k: int,
+    limits: Limits | None,
+    order: Integers | None = None,
+    near: Booleans | None = None,
 ) -> Integers:
-    """Add items to a list, the first in ``order`` that may be added each time, until it has k."""
+    """Add items to a list, the first in ``order`` that may be added each time, until it has k.
+
+    Items in ``near``, by default those that are near-duplicates of chosen ones, are not added.
+    """
     found = chosen.tolist()
-    free = np.ones(len(items.relevance), dtype=bool)  # neither chosen nor near-duplicates of those
+    order = np.arange(len(items.relevance)) if order is None else order
+    free = np.ones(len(order), dtype=bool)  # neither chosen nor near-duplicates of those
     free[found] = False
     if found:
-        free &= ~items.near(chosen).any(axis=0)
+        free &= ~(items.near(chosen).any(axis=0) if near is None else near)
     for scarce in (True, False):  # groups that need items come first
         while len(found) < k:
             admitted = free if limits is None else limits.admitted(found, free, scarce)
@@ -87,9 +96,8 @@ def _climb(
 ) -> Integers:
     """Exchange items for more relevant ones, or as relevant ones that cost less, and add others."""
     relevance, costs = items.relevance, limits.costs
-    order = np.arange(len(relevance))
+    near = items.near(chosen)
     for _ in range(_EXCHANGES):
-        near = items.near(chosen)
         allowed = limits.exchanges(chosen) & (near.sum(axis=0) == near)  # near the leaving one only
         allowed[:fixed] = False
         allowed[:, chosen] = False
@@ -98,8 +106,11 @@ def _climb(
         slot, item = divmod(int(saving.argmax()), len(relevance))
         if not (rise[slot, item] > 0 or (rise[slot, item] == 0 and saving[slot, item] > 0)):
             break
-        chosen[slot] = item
-        chosen = extended(items, chosen, k, limits, order)
+        chosen[slot], near[slot] = item, items.near(slice(item, item + 1))[0]
+        longer = extended(items, chosen, k, limits, near=near.any(axis=0))
+        if len(longer) > len(chosen):
+            near = np.concatenate([near, items.near(longer[len(chosen) :])])
+            chosen = longer
     return chosen
 
 

@@ -219,7 +219,7 @@ def shortlist(
         chosen = diversify(items, chosen, fixed, share * lift, limits)
         kept = float(items.relevance[chosen].sum())
         if limits is not None and len(chosen) < k:  # exchanges may have left room in the budget
-            chosen = extended(items, chosen, k, limits, np.arange(len(items.relevance)))
+            chosen = extended(items, chosen, k, limits)
     else:
         draws = on_use("zonodpp.apps._shortlist_draws")  # compiles; `best` does not
         level = top - share * lift
