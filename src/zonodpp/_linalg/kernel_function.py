@@ -122,7 +122,7 @@ class Kernel:
 
     name: KernelLike
     gamma: float | None = None
-    units: Units = Units()
+    units: Units = field(default_factory=Units)
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
@@ -238,7 +238,7 @@ def squared_distances(
     sparse = sp.issparse(X) or sp.issparse(Y)
     few = X.shape[1] <= _FEW_COLUMNS or min(X.shape[0], Y.shape[0]) <= _FEW_ROWS
     if few and not sparse:
-        return cdist(X, Y, "sqeuclidean")
+        return np.asarray(cdist(X, Y, "sqeuclidean"))
     same = X is Y
     if sparse:
         X = sp.csr_array(X)
@@ -271,11 +271,15 @@ def _correct(found: Floats, unsure: Booleans, X: Matrix, Y: Matrix) -> None:
     if len(first) > _MANY_PAIRS * found.size and not sp.issparse(X):
         found[:] = cdist(X, Y, "sqeuclidean")
         return
-    width = X.shape[1] if isinstance(X, np.ndarray) else (X.nnz + Y.nnz) // sum(found.shape)
+    width = (_stored(X) + _stored(Y)) // sum(found.shape)
     step = max(1, _ENTRIES // max(1, width))
     for start in range(0, len(first), step):
         i, j = first[start : start + step], second[start : start + step]
         found[i, j] = _squared_lengths(X[i] - Y[j])
+
+
+def _stored(X: Matrix) -> int:
+    return X.size if isinstance(X, np.ndarray) else int(X.nnz)
 
 
 def _squared_lengths(X: Matrix) -> Floats:
@@ -291,7 +295,7 @@ def _centre_of(X: Matrix, Y: Matrix) -> Floats:
     """
     step = -(-Y.shape[0] // _CENTRED_BY)
     centre = np.median(to_dense(Y[::step]), axis=0)
-    if sp.issparse(X):
+    if not isinstance(X, np.ndarray) and not isinstance(Y, np.ndarray):
         stored = np.bincount(X.indices, minlength=len(centre))
         stored += np.bincount(Y.indices, minlength=len(centre))
         centre[stored < X.shape[0] + Y.shape[0]] = 0.0
@@ -349,6 +353,13 @@ def variance_of_entries(X: Matrix, weights: Floats) -> float:
     origin, mean = _origin_and_mean(X, weights)
     scatter = float(weights @ squares_about(X, origin + mean))
     return scatter / float(weights.sum() * mean.size) + float((origin - origin[0] + mean).var())
+
+
+def spread_of(X: Matrix, weights: Floats | None = None) -> float:
+    """Return the root mean squared distance of the weighted rows from their mean; 1 if it is 0."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    squares = squares_about(X, weighted_mean(X, weights))
+    return float(np.sqrt(weights @ squares / weights.sum())) or 1.0
 
 
 def scale_gamma(X: Matrix, weights: Floats) -> Gamma:

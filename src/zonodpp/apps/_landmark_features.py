@@ -22,8 +22,8 @@ from zonodpp._linalg.kernel_function import (
     KernelFunction,
     Units,
     exponential,
+    spread_of,
     squares_about,
-    variance_of_entries,
     weighted_mean,
 )
 from zonodpp._linalg.spectrum import leading_directions
@@ -96,10 +96,8 @@ def features_for_draws(
         batches = gen_batches(len(rows), max(64, CHUNK // X.shape[1]))
         blocks = [axes.simplex(X[rows[some]]) for some in batches]
         return Features(*map(np.concatenate, zip(*blocks, strict=True))), fitted
-    spread = np.sqrt(variance_of_entries(X, weights) * X.shape[1]) or 1.0
-    features = kernel_features(
-        X[rows], merged, m, partial(exponential, spread=spread), rng
-    )
+    spread = spread_of(X, weights)
+    features = kernel_features(X[rows], merged, m, partial(exponential, spread=spread), rng)
     return features, fitted
 
 

@@ -298,15 +298,15 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Prepare the kernel for rows like those of X; ``scale`` is gamma if that is "scale"."""
         if isinstance(self.gamma, str):
             one_of(self.gamma, "gamma", ("scale",))
-        elif self.gamma is not None:
-            scale = Gamma(as_positive(self.gamma, "gamma"))
-        self.gamma_ = None if self.gamma is None else float(scale)
+        else:
+            scale = None if self.gamma is None else Gamma(as_positive(self.gamma, "gamma"))
+        self.gamma_ = None if scale is None else float(scale)
         parameters = dict(self.kernel_params or {})
         if callable(self.kernel):
             self._kernel = Kernel(_OfRows(self.kernel, parameters))
             return
         if "gamma" in parameters:
-            scale = Gamma(as_positive(parameters.pop("gamma"), "gamma"))
+            scale = Gamma(as_positive(parameters.pop("gamma"), "gamma"))  # type: ignore[arg-type]
         self._kernel = Kernel.of(X, self.kernel, scale, parameters)
 
     def __sklearn_tags__(self) -> Tags:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
-from zonodpp._linalg.kernel_function import exponential
+from zonodpp._linalg.kernel_function import exponential, spread_of
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps._landmark_rows import merge, row_keys
@@ -172,7 +172,7 @@ def _copy_numbers(keys: NDArray[np.uint64]) -> Integers:
 
 def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Integers:
     """Draw k of the distinct points from the projection DPP of the leading directions."""
-    spread = np.sqrt(points.var(axis=0).sum())
+    spread = spread_of(points)
     features = rp_cholesky(
         points,
         min(len(points), max(_DIRECTIONS_PER_ROW * k, _LEAST_DIRECTIONS)),

@@ -44,9 +44,9 @@ class Candidates(NamedTuple):
             check_finite(rows, "features")  # names the place among all rows
         if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
             return cls(relevance, _unit_length(found), None, near)
-        found = on_use("zonodpp._linalg.kernel_function").Units.of(found).place(found)
-        spread = float(np.sqrt(found.var(axis=0, dtype=np.float64).sum())) or 1.0
-        return cls(relevance, found, spread, near)
+        functions = on_use("zonodpp._linalg.kernel_function")
+        found = functions.Units.of(found).place(found).astype(np.float64)
+        return cls(relevance, found, functions.spread_of(found), near)
 
     def take(self, some: Integers) -> Self:
         """Return some of the items."""

@@ -25,7 +25,7 @@ _EXCHANGES = 1000  # at most, in case rounding errors make the search go round i
 _TABLE = 64  # candidates whose energies are computed all at once
 _PRODUCT = 400_000  # multiplications of a block: BLAS takes several times as long for larger ones
 _WORTHWHILE = 0.01  # least gain of an exchange, as a share of the smallest energy of an item
-ROUNDING = 1e-9  # losses of relevance below this share of its range
+ROUNDING = 1e-9  # losses of relevance, as a share of the most relevant item, that do not count
 
 
 def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) -> Integers:
@@ -91,9 +91,7 @@ def extended(
     return np.array(found, dtype=np.int64)
 
 
-def _climb(
-    items: Candidates, chosen: Integers, fixed: int, k: int, limits: Limits
-) -> Integers:
+def _climb(items: Candidates, chosen: Integers, fixed: int, k: int, limits: Limits) -> Integers:
     """Exchange items for more relevant ones, or as relevant ones that cost less, and add others."""
     relevance, costs = items.relevance, limits.costs
     near = items.near(chosen)
@@ -107,7 +105,7 @@ def _climb(
         if not (rise[slot, item] > 0 or (rise[slot, item] == 0 and saving[slot, item] > 0)):
             break
         chosen[slot], near[slot] = item, items.near(slice(item, item + 1))[0]
-        longer = extended(items, chosen, k, limits, near=near.any(axis=0))
+        longer = extended(items, chosen, k, limits, near=np.any(near, axis=0))
         if len(longer) > len(chosen):
             near = np.concatenate([near, items.near(longer[len(chosen) :])])
             chosen = longer
@@ -117,13 +115,18 @@ def _climb(
 def diversify(
     items: Candidates, chosen: Integers, fixed: int, allowance: float, limits: Limits | None
 ) -> Integers:
-    """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance."""
-    rows, relevance = items.rows, items.relevance
+    """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance.
+
+    Losses are relative to the most relevant of the items that may leave. Items more relevant than
+    that one, which are beyond the limits for instance, count as it does.
+    """
+    size = float(items.relevance[chosen[fixed:]].max(initial=0.0)) or 1.0
+    relevance = np.minimum(items.relevance, size) / size
+    rows, allowance = items.rows, allowance / size
     n = len(relevance)
     table = _energy(items, rows) if n <= _TABLE else None
     repulsion = _energy(items, rows[chosen]) if table is None else table[chosen]  # with all items
     repulsion[np.arange(len(chosen)), chosen] = 0.0
-    tiny = ROUNDING * float(relevance.max() - relevance.min()) or 1.0
     total = repulsion.sum(axis=0)  # of each item with all chosen ones
     own = total[chosen]
     least = _WORTHWHILE * float(own.min())
@@ -132,7 +135,7 @@ def diversify(
     total += least  # so that only the part of a gain above the least one counts
     total[chosen] = _CHOSEN
     loss = np.subtract.outer(relevance[chosen], relevance)
-    price = np.maximum(loss, tiny)
+    price = np.maximum(loss, ROUNDING)
     gain = np.empty_like(repulsion)
     for _ in range(_EXCHANGES):
         np.subtract(column, total, out=gain)
@@ -141,8 +144,8 @@ def diversify(
         if limits is not None:
             gain[~limits.exchanges(chosen)] = 0.0
         slot, item = divmod(int(gain.argmax()), n)
-        if loss[slot, item] > allowance + tiny:
-            beyond = loss > allowance + tiny
+        if loss[slot, item] > allowance + ROUNDING:
+            beyond = loss > allowance + ROUNDING
             price[beyond] = np.inf
             gain[beyond] = 0.0
             slot, item = divmod(int(gain.argmax()), n)
@@ -161,7 +164,7 @@ def diversify(
         repulsion[slot, item] = 0.0
         chosen[slot] = item
         np.subtract(relevance[item], relevance, out=loss[slot])
-        np.maximum(loss[slot], tiny, out=price[slot])
+        np.maximum(loss[slot], ROUNDING, out=price[slot])
     return chosen
 
 

@@ -213,6 +213,7 @@ def shortlist(
         if len(chosen) == k:
             break
     top = float(items.relevance[chosen].sum())
+    largest = float(items.relevance[chosen[fixed:]].max(initial=0.0))
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
     if answer == "best":
@@ -231,7 +232,7 @@ def shortlist(
         order[chosen],
         scores[order[chosen]],
         [i if labels is None else labels[i] for i in order[chosen].tolist()],
-        _share_of(top - kept, lift),
+        _share_of(top - kept, lift, ROUNDING * largest),
         log_prob,
         _items=items.take(chosen),
     )
@@ -261,9 +262,9 @@ def _on_one_scale(relevance: Floats) -> Floats:
     return np.asarray(np.ldexp(above, -int(np.frexp(above.max())[1])))
 
 
-def _share_of(lost: float, lift: float) -> float:
+def _share_of(lost: float, lift: float, rounding: float) -> float:
     """Return which share of the lift was lost; of differences that are rounding errors, zero."""
-    return min(lost / lift, 1.0) if lost > ROUNDING and lift > 0.0 else 0.0
+    return min(lost / lift, 1.0) if lost > rounding and lift > 0.0 else 0.0
 
 
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:

@@ -127,8 +127,9 @@ def standardize(X: MatrixLike) -> Floats:
            [ 1.,  1.]])
     """
     dense = to_dense(finite_rows(X))
-    largest = largest_entries(dense, axis=0)
-    dense = dense / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
+    # Powers of two, so that squares neither overflow nor vanish and no digit is lost.
+    dense = np.ldexp(dense, -np.frexp(largest_entries(dense, axis=0))[1])
+    dense -= dense[0].copy()  # an offset would take digits from the mean
     dense -= dense.mean(axis=0)
     spread = dense.std(axis=0)
     constant = spread <= 8 * EPS
