@@ -594,3 +594,29 @@ def test_as_many_landmarks_as_rows_need_no_search(monkeypatch):
         found = LandmarkSelector(300, method=method).fit(rows)
         assert_array_equal(np.sort(found.indices_), np.arange(300))
         assert_array_equal(rows[found.indices_], found.landmarks_)
+
+
+def test_principal_directions_beside_a_column_of_times(X):
+    """A column of large numbers has large rounding errors, which are none of the other columns."""
+    rows = X[:, :3].copy()
+    rows[:, 0] = 1.7e18 + np.round(X[:, 0] * 2**20) * 2.0**20
+    found = principal_axes(rows, np.ones(200), 3)
+    assert len(found.spread) == 3
+    centred = rows - rows[0] - (rows - rows[0]).mean(axis=0)
+    expected = np.linalg.svd(centred / [1e12, 1, 1], compute_uv=False)
+    assert np.prod(found.spread) / 1e12 == pytest.approx(np.prod(expected), rel=1e-4)
+
+
+def test_streams_under_an_offset_and_in_small_units():
+    rows = np.round(np.random.default_rng(0).normal(size=(120, 4)) * 2**12) / 2**12
+
+    def landmarks(X):
+        batches = LandmarkSelector(4, transformer="pca", random_state=0)
+        return batches.fit(lambda: iter([X[:50], X[50:]]))
+
+    expected = landmarks(rows)
+    for same in (rows + 2.0**27, rows * 2.0**-300, rows * 2.0**300):
+        assert_array_equal(landmarks(same).indices_, expected.indices_)
+        assert_allclose(landmarks(same).transform(same), expected.transform(rows), atol=1e-8)
+    with pytest.raises(ValueError, match="vanish; multiply the columns"):
+        landmarks(rows * 1e-160)

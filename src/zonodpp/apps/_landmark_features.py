@@ -157,9 +157,11 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
         spread = np.sqrt(values[:most])
     else:
         vectors, spread = leading_directions(X, most, mean, root)
-    # Rounding errors from subtracting the mean do not count as a direction.
-    largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
-    kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
+    # Rounding errors of the entries, such as those of columns with a large mean, do not count as a
+    # direction.
+    largest = np.maximum(spread[0], np.sqrt(total) * (np.abs(mean) @ np.abs(vectors[:, :most])))
+    sound = spread[:k] > 8 * d * np.finfo(float).eps * largest[:k]
+    kept = int(sound.cumprod().sum())
     return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 

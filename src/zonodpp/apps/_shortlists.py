@@ -95,7 +95,8 @@ class Shortlist:
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.labels[:10])) + (", ..." if len(self) > 10 else "")
-        means = f"mean relevance {self.relevance.mean():.4g}, diversity {self.diversity:.3f}"
+        mean = float((self.relevance / len(self)).sum())  # the plain sum may overflow
+        means = f"mean relevance {mean:.4g}, diversity {self.diversity:.3f}"
         return f"Shortlist({len(self)} items: {shown}; {means})"
 
 
