@@ -14,7 +14,6 @@ from zonodpp._types import Floats, MatrixLike
 from zonodpp.apps._landmark_features import PrincipalAxes, left_out, outlyingness
 from zonodpp.targets._streamed import StreamedDPP, directions_of_moments, take_moments
 
-
 _LEAST = 1e-280  # mean squared distance below which squares of entries lose digits
 
 

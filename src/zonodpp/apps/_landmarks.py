@@ -67,7 +67,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         or a function of two rows.
     gamma : float, "scale" or None, default "scale"
         Parameter of the kernel. "scale" is ``1 / (n_features * X.var())`` as in
-        `sklearn.svm.SVC`; None leaves it to the kernel.
+        `sklearn.svm.SVC`, which also counts how much the means of the columns differ; None leaves it
+        to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
@@ -93,7 +94,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     log_prob_ : float
         For DPP draws: log probability of this choice among all sets of distinct rows.
     gamma_ : float or None
-        The gamma in use.
+        The gamma in use; infinite or zero where X has so extreme a unit that no float holds it.
     normalization_ : (n_landmarks, n_landmarks) array
         ``K_mm^(-1/2)``, where K_mm is the kernel matrix of the landmarks.
     transformer_ : transformer

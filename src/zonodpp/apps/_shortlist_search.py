@@ -51,7 +51,11 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
             items.relevance, limits.costs, where=limits.costs > 0, out=np.full(n, np.inf)
         )
         lists.append(extended(items, included, k, limits, np.argsort(-worth, kind="stable")))
-        lists = [_climb(items, chosen, fixed, k, limits) for chosen in lists if limits.kept(chosen)]
+        lists = [
+            _by_exchanges(items, chosen, fixed, k, limits)
+            for chosen in lists
+            if limits.kept(chosen)
+        ]
     best = max(lists, key=lambda chosen: float(items.relevance[chosen].sum()), default=found)
     if not limits.kept(best):
         raise ValueError(
@@ -91,7 +95,9 @@ def extended(
     return np.array(found, dtype=np.int64)
 
 
-def _climb(items: Candidates, chosen: Integers, fixed: int, k: int, limits: Limits) -> Integers:
+def _by_exchanges(
+    items: Candidates, chosen: Integers, fixed: int, k: int, limits: Limits
+) -> Integers:
     """Exchange items for more relevant ones, or as relevant ones that cost less, and add others."""
     relevance, costs = items.relevance, limits.costs
     near = items.near(chosen)

@@ -77,7 +77,7 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    return _factor(X, kernel, gamma, rank, tol)[0]
+    return _features_of(X, kernel, gamma, rank, tol)[0]
 
 
 def rp_cholesky(
@@ -146,11 +146,11 @@ def rp_cholesky(
     True
     """
     [generator] = spawn(rng, purpose="features")
-    Phi, pivots = _factor(X, kernel, gamma, rank, tol, generator)
+    Phi, pivots = _features_of(X, kernel, gamma, rank, tol, generator)
     return (Phi, pivots) if return_pivots else Phi
 
 
-def _factor(
+def _features_of(
     X: MatrixLike,
     kernel: KernelLike,
     gamma: float | None,
