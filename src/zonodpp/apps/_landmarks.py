@@ -67,8 +67,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         or a function of two rows.
     gamma : float, "scale" or None, default "scale"
         Parameter of the kernel. "scale" is ``1 / (n_features * X.var())`` as in
-        `sklearn.svm.SVC`, which also counts how much the means of the columns differ; None leaves it
-        to the kernel.
+        `sklearn.svm.SVC`, which also counts how much the means of the columns differ; None leaves
+        it to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
