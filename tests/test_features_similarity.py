@@ -11,6 +11,7 @@ from zonodpp.features import (
     median_gamma,
     nearest_psd,
     quality_diversity,
+    rp_cholesky,
     similarity,
     standardize,
 )
@@ -174,3 +175,57 @@ def test_noise_of_symmetry_is_taken_out():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Offsets and units.
+
+
+def exact_rbf(rows, others, gamma):
+    differences = rows[:, None].astype(np.longdouble) - others
+    return np.exp(-gamma * (differences**2).sum(axis=2)).astype(float)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("d", [2, 10, 11, 60])
+def test_distances_are_accurate_wherever_the_rows_are(d, kind):
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(40, d))
+    rows[10:20] += 1e6  # two groups far from each other
+    rows[20:25] = rows[:5] + 1e-6 * rng.normal(size=(5, d))
+    rows[25] = 1e12
+    for gamma in (1e-3, 0.1, 1e4, 1e12):
+        for offset in (0.0, 2.0**20):
+            moved = rows + offset
+            expected = exact_rbf(moved, moved, gamma)
+            found = similarity(kind(moved), gamma=gamma)
+            assert found == pytest.approx(expected, abs=1e-12)
+            assert (np.diagonal(found) == 1).all()
+            across = similarity(kind(moved[:30]), kind(moved), gamma=gamma)
+            assert across == pytest.approx(expected[:30], abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("size", [1e-310, 1e-300, 1e-170, 1e150, 1e300])
+def test_similarities_do_not_depend_on_the_unit(kernel, size):
+    expected = similarity(X, kernel=kernel)
+    tolerance = 1e-9 if size > 1e-308 else 1e-4  # smaller numbers have fewer digits
+    assert similarity(X * size, kernel=kernel) == pytest.approx(expected, abs=tolerance)
+    constant = np.column_stack([np.ones(30), X * size])
+    assert similarity(constant, kernel=kernel) == pytest.approx(expected, abs=tolerance)
+
+
+def test_features_of_a_kernel_of_any_unit():
+    for kernel in ("rbf", "linear"):
+        expected, pivots = rp_cholesky(X, 4, kernel=kernel, return_pivots=True, rng=0)
+        for size in (1e-300, 1e-160, 1e150):
+            Phi, same = rp_cholesky(X * size, 4, kernel=kernel, return_pivots=True, rng=0)
+            assert (same == pivots).all()
+            unit = size if kernel == "linear" else 1.0
+            assert Phi / unit == pytest.approx(expected, abs=1e-9)
+
+
+def test_standardised_columns_do_not_depend_on_offset_or_unit():
+    rows = np.round(X * 2**10) / 2**10
+    expected = standardize(rows)
+    assert standardize(rows + 2.0**40) == pytest.approx(expected, abs=1e-9)
+    assert standardize(rows * 2.0**-1000) == pytest.approx(expected, abs=1e-9)

@@ -518,3 +518,109 @@ def test_a_far_row_of_weight_zero_changes_no_principal_direction():
     found = principal_axes(X, weights, 3)
     assert_allclose(found.spread, expected.spread)
     assert_allclose(np.abs(found.vectors), np.abs(expected.vectors), rtol=1e-6)
+
+
+# Offsets and units.
+
+
+WAYS = [
+    {},
+    {"method": "rp-cholesky"},
+    {"transformer": "pca"},
+    {"transformer": "kernel"},
+    {"kernel": "laplacian", "gamma": None},
+]
+
+
+@pytest.mark.parametrize("settings", WAYS)
+@pytest.mark.parametrize("d", [3, 12])  # distances from differences, and from products
+def test_an_offset_changes_nothing(settings, d):
+    rows = np.round(np.random.default_rng(0).normal(size=(150, d)) * 2**16) / 2**16
+    expected = LandmarkSelector(5, random_state=0, **settings).fit(rows)
+    features = expected.transform(rows)
+    offsets = [2.0**27, -(2.0**30)]
+    if not settings:
+        offsets.append(1.7e9)  # Unix times
+    for offset in offsets:
+        found = LandmarkSelector(5, random_state=0, **settings).fit(rows + offset)
+        assert_array_equal(found.indices_, expected.indices_)
+        assert_allclose(found.transform(rows + offset), features, atol=1e-8)
+    # A column with an offset of its own, of which the variance of all entries knows nothing.
+    fixed = LandmarkSelector(5, random_state=0, **(settings | {"gamma": 0.2}))
+    one = rows + np.where(np.arange(d) == 1, 2.0**30, 0.0)
+    features = fixed.fit(rows).transform(rows)
+    assert_allclose(clone(fixed).fit(one).transform(one), features, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, WAYS[1], WAYS[2], WAYS[3], {"transformer": "isomap"}, {"kernel": "cosine"}]
+)
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-160, 2.0**-100, 1e149])
+def test_landmarks_do_not_depend_on_the_unit(X, settings, size):
+    expected = LandmarkSelector(5, random_state=0, **settings).fit(X)
+    found = LandmarkSelector(5, random_state=0, **settings).fit(X * size)
+    assert_array_equal(found.indices_, expected.indices_)
+    assert_allclose(found.transform(X * size), expected.transform(X), atol=1e-8)
+
+
+def test_a_linear_kernel_of_any_unit(X):
+    expected = LandmarkSelector(5, kernel="linear", random_state=0).fit(X)
+    for size in (1e-300, 1e-160, 1e149):
+        found = LandmarkSelector(5, kernel="linear", random_state=0).fit(X * size)
+        assert_array_equal(found.indices_, expected.indices_)
+        assert_allclose(found.transform(X * size) / size, expected.transform(X), atol=1e-9)
+
+
+def test_numbers_of_any_type(X):
+    whole = np.round(X * 2**8)  # float16 has all of these
+    expected = LandmarkSelector(5, random_state=0).fit(whole)
+    times = 1_700_000_000_000_000_000 + whole.astype(np.int64) * 10**9  # nanoseconds
+    for same in (whole.astype(np.float32), whole.astype(np.float16), whole.astype(int), times):
+        found = LandmarkSelector(5, random_state=0).fit(same)
+        assert_array_equal(found.indices_, expected.indices_)
+        assert_allclose(found.transform(same), expected.transform(whole), atol=1e-6)
+
+
+def test_sparse_rows_with_an_offset_in_one_column(X):
+    rows = X.copy()
+    rows[np.random.default_rng(0).random(rows.shape) < 0.5] = 0.0
+    rows[:, 3] = 2.0**30 + np.arange(200) % 7
+    dense = LandmarkSelector(6, gamma=0.1, random_state=0).fit(rows)
+    sparse = LandmarkSelector(6, gamma=0.1, random_state=0).fit(sp.csr_array(rows))
+    assert_array_equal(sparse.indices_, dense.indices_)
+    assert_allclose(sparse.transform(sp.csr_array(rows)), dense.transform(rows), atol=1e-9)
+
+
+def test_as_many_landmarks_as_rows_need_no_search(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    monkeypatch.delattr(landmark_search._Landmarks, "search")
+    for method in ("search", "rp-cholesky"):
+        found = LandmarkSelector(300, method=method).fit(rows)
+        assert_array_equal(np.sort(found.indices_), np.arange(300))
+        assert_array_equal(rows[found.indices_], found.landmarks_)
+
+
+def test_principal_directions_beside_a_column_of_times(X):
+    """A column of large numbers has large rounding errors, which are none of the other columns."""
+    rows = X[:, :3].copy()
+    rows[:, 0] = 1.7e18 + np.round(X[:, 0] * 2**20) * 2.0**20
+    found = principal_axes(rows, np.ones(200), 3)
+    assert len(found.spread) == 3
+    centred = rows - rows[0] - (rows - rows[0]).mean(axis=0)
+    expected = np.linalg.svd(centred / [1e12, 1, 1], compute_uv=False)
+    assert np.prod(found.spread) / 1e12 == pytest.approx(np.prod(expected), rel=1e-4)
+
+
+def test_streams_under_an_offset_and_in_small_units():
+    rows = np.round(np.random.default_rng(0).normal(size=(120, 4)) * 2**12) / 2**12
+
+    def landmarks(X):
+        batches = LandmarkSelector(4, transformer="pca", random_state=0)
+        return batches.fit(lambda: iter([X[:50], X[50:]]))
+
+    expected = landmarks(rows)
+    for same in (rows + 2.0**27, rows * 2.0**-300, rows * 2.0**300):
+        assert_array_equal(landmarks(same).indices_, expected.indices_)
+        assert_allclose(landmarks(same).transform(same), expected.transform(rows), atol=1e-8)
+    with pytest.raises(ValueError, match="vanish; multiply the columns"):
+        landmarks(rows * 1e-160)

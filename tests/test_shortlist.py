@@ -555,3 +555,110 @@ def test_draws_of_the_most_relevant_items():
     features, relevance = rng.normal(size=(15, 4)), rng.normal(size=15)
     found = shortlist(relevance, features, 4, diversity=0, answer="draw", rng=0)
     assert set(found.indices) == set(np.argsort(-relevance)[:4])
+
+
+# Budgets and relevance of every size.
+
+
+def test_no_item_is_picked_twice():
+    tiny = np.array([5.0, 4, 3, 2, 1]) * 1e-200
+    found = shortlist(tiny, np.eye(5), 3, costs=[2, 2, 2, 1, 1], budget=3.0)
+    assert len(set(found)) == len(found) == 2
+    assert sum([2, 2, 2, 1, 1][i] for i in found) <= 3
+
+
+def test_free_items_are_picked_and_nothing_is_given_up_below_zero():
+    rows = [[-1.0, 1], [1, 1], [-1, -1], [-1, 0], [0, 1]]
+    settings = {"diversity": 0.5, "duplicates": None, "costs": [2.0, 1, 2, 1, 0], "budget": 2.0}
+    found = shortlist([3.0, 3, 1, 3, 2], rows, 3, **settings)
+    assert set(found) == {1, 3, 4}
+    assert found.given_up == 0.0
+
+
+def some_limits(rng, n):
+    """Return random limits of n items, and a function that tells whether a list keeps to them."""
+    costs = rng.integers(0, 4, n) * rng.choice([1.0, 0.1, 1e-200, 1e200])
+    budget = float(rng.integers(0, 8)) * (costs.max() or 1.0) / 3
+    include = rng.permutation(n)[: rng.integers(0, 2)].tolist()
+    exclude = [i for i in range(n) if i not in include and rng.random() < 0.1]
+    groups = rng.integers(0, 3, n)
+    at_least = {g: 1 for g in np.unique(groups).tolist() if rng.random() < 0.2}
+    at_most = int(rng.integers(1, 4))
+
+    def kept(items):
+        counts = np.bincount(groups[items], minlength=3)
+        return (
+            costs[items].sum() <= budget * (1 + 1e-12)
+            and set(include) <= set(items)
+            and not set(exclude) & set(items)
+            and all(counts[g] >= least for g, least in at_least.items())
+            and counts.max() <= at_most
+        )
+
+    limits = {"costs": costs, "budget": budget, "include": include, "exclude": exclude}
+    return limits | {"groups": groups, "at_least": at_least, "at_most": at_most}, kept
+
+
+def test_every_list_under_limits_is_sound():
+    """No item twice, all limits kept, no room left for another item, between 0 and all given up."""
+    rng = np.random.default_rng(0)
+    seen, best = 0, []
+    for _ in range(1500):
+        n = int(rng.integers(2, 7))
+        relevance = rng.choice(
+            [
+                rng.integers(0, 6, n).astype(float),
+                rng.normal(size=n),
+                rng.integers(1, 5, n) * 10.0 ** rng.integers(-300, 300, n),
+                1e15 + rng.integers(0, 5, n),
+            ]
+        )
+        features = rng.integers(-2, 3, (n, int(rng.integers(1, 4)))) * rng.choice([1.0, 1e-170])
+        limits, kept = some_limits(rng, n)
+        can = n - len(limits["exclude"])
+        share, k = float(rng.choice([0.0, 0.1, 1.0])), int(rng.integers(1, n + 1))
+        if k > can or k < len(limits["include"]):
+            continue
+        lists = [s for m in range(1, k + 1) for s in combinations(range(n), m) if kept(list(s))]
+        settings = {"diversity": share, "duplicates": None} | limits
+        if not lists:
+            with pytest.raises(ValueError, match="no list keeps to the limits"):
+                shortlist(relevance, features, k, **settings)
+            continue
+        seen += 1
+        found = shortlist(relevance, features, k, **settings)
+        items = sorted(found)
+        assert tuple(items) in lists
+        assert 0.0 <= found.given_up <= share + 1e-9
+        assert len(items) == k or not any(set(items) < set(s) for s in lists)
+        above = relevance - relevance[[i for i in range(n) if i not in limits["exclude"]]].min()
+        most = max(above[list(s)].sum() for s in lists)
+        if share == 0.0 and most > 0:
+            best.append(above[items].sum() / most)
+    assert seen > 500
+    assert np.mean(best) > 0.99  # a search, under a budget
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e300])
+def test_only_differences_of_relevance_count(items, size):
+    relevance, features = items
+    relevance = np.round(relevance * 2**20) / 2**20
+    costs = np.random.default_rng(3).uniform(1, 5, 60)
+    for limits in ({"k": 6}, {"costs": costs, "budget": 20}):
+        for diversity in (0.0, 0.2, 1.0):
+            expected = shortlist(relevance, features, diversity=diversity, **limits)
+            for same in (relevance * size, relevance + 2.0**30, (relevance - 1.0) * size):
+                found = shortlist(same, features, diversity=diversity, **limits)
+                assert_array_equal(np.sort(found.indices), np.sort(expected.indices))
+                assert found.given_up == pytest.approx(expected.given_up, abs=1e-6)
+                assert_array_equal(found.relevance, same[found.indices])
+
+
+def test_similarities_of_distances_do_not_depend_on_offset_or_unit(items):
+    relevance, features = items
+    rows = np.round(features[:, :3] * 2**10) / 2**10
+    expected = shortlist(relevance, rows, 5, diversity=0.5)
+    for same in (rows + 2.0**40, rows * 1e-300, rows * 1e-170, rows * 1e150):
+        found = shortlist(relevance, same, 5, diversity=0.5)
+        assert_array_equal(found.indices, expected.indices)
+        assert_allclose(found.similarity, expected.similarity, atol=1e-9)

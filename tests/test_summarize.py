@@ -270,3 +270,19 @@ def test_the_package_offers_functions_not_files():
     assert "summarize" in dir(zonodpp.apps)
     with pytest.raises(AttributeError, match="no attribute 'paraphrase'"):
         zonodpp.apps.paraphrase  # noqa: B018
+
+
+@pytest.mark.parametrize("columns", [4, 7])  # as many as sentences in a summary, and more
+def test_given_features_may_have_any_unit_and_offset(columns):
+    text = [f"Sentence number {i} about {word}." for i, word in enumerate("abcdefghijkl")]
+    rows = np.round(np.random.default_rng(0).normal(size=(12, columns)) * 2**10) / 2**10
+
+    def chosen(features):
+        return summarize(text, sentences=4, features=features, rng=0).indices
+
+    expected = chosen(rows)
+    others = [rows * 1e-170, rows * 1e200, rows * 10.0 ** np.arange(-100, 100, 30)[:columns]]
+    if columns > 4:
+        others += [rows + 2.0**31, rows + 2.0 ** np.arange(20, 34, 2)]
+    for same in others:
+        assert chosen(same) == expected

@@ -6,6 +6,7 @@ Every function treats a row of weight 3 like three equal rows.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,16 +14,22 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.manifold import Isomap
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
 from zonodpp._linalg.dense import to_dense
+from zonodpp._linalg.kernel_function import (
+    KernelFunction,
+    Units,
+    exponential,
+    spread_of,
+    squares_about,
+    weighted_mean,
+)
 from zonodpp._linalg.spectrum import leading_directions
 from zonodpp._types import Floats, Matrix, Rng
 from zonodpp.apps._landmark_rows import CHUNK, DistinctRows, chunks
 from zonodpp.features._kernels import kernel_columns
-from zonodpp.features._similarity import KernelFunction
 
 SUBSET = 2000  # rows whose kernel matrix is formed; all others are extended from them
 _NARROW = 2000  # columns up to which a scatter matrix is formed
@@ -56,7 +63,7 @@ class PrincipalAxes(NamedTuple):
             scores, squares = centred @ self.vectors, np.einsum("ij,ij->i", centred, centred)
         else:  # centred rows would not be sparse
             scores = rows @ self.vectors - self.mean @ self.vectors
-            squares = squared_distances(rows, self.mean)
+            squares = squares_about(rows, self.mean)
         values = np.column_stack([np.ones(len(scores)), scores / self.spread])
         return Features(values, left_out(squares, scores))
 
@@ -83,15 +90,14 @@ def features_for_draws(
     fitted = None
     if transformer not in (None, "pca"):
         X, fitted = _transformed(transformer, X, weights, m)
+    X = Units.of(X).place(X)  # the law does not depend on the unit
     axes = principal_axes(X, weights, m - 1)
     if len(axes.spread) == m - 1:
         batches = gen_batches(len(rows), max(64, CHUNK // X.shape[1]))
         blocks = [axes.simplex(X[rows[some]]) for some in batches]
         return Features(*map(np.concatenate, zip(*blocks, strict=True))), fitted
-    spread = np.sqrt(variance_of_entries(X, weights) * X.shape[1]) or 1.0
-    features = kernel_features(
-        X[rows], merged, m, lambda a, b: np.exp(-euclidean_distances(a, b) / spread), rng
-    )
+    spread = spread_of(X, weights)
+    features = kernel_features(X[rows], merged, m, partial(exponential, spread=spread), rng)
     return features, fitted
 
 
@@ -103,7 +109,9 @@ def _transformed(
     Isomap may have fewer coordinates than are asked for, and does not say how many. Of a single row
     it has none.
     """
-    if transformer != "isomap":
+    if transformer == "isomap":
+        X = Units.of(X).place(X)
+    else:
         return _coordinates(clone(transformer), X, weights)
     components = max(1, m - 1)
     while components:
@@ -127,21 +135,6 @@ def _coordinates(
     return Z, transformer
 
 
-def squared_distances(X: Matrix, centre: Floats) -> Floats:
-    """Return the squared distance of each row from a point; sparse rows stay sparse."""
-    if isinstance(X, np.ndarray):
-        blocks = (rows - centre for _, rows in chunks(X))
-        return np.concatenate([np.einsum("ij,ij->i", block, block) for block in blocks])
-    return np.asarray(euclidean_distances(X, centre[None], squared=True)).ravel()
-
-
-def variance_of_entries(X: Matrix, weights: Floats) -> float:
-    """Return the variance of all entries of the weighted rows."""
-    mean = np.asarray(weights @ X) / weights.sum()
-    scatter = float(weights @ squared_distances(X, mean))
-    return scatter / float(weights.sum() * mean.size) + float(mean.var())
-
-
 def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     """Return the k leading principal directions of the weighted rows, fewer if there are fewer.
 
@@ -150,7 +143,7 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
     """
     d = X.shape[1]
     total, root = float(weights.sum()), np.sqrt(weights)
-    mean = np.asarray(weights @ X) / total
+    mean = weighted_mean(X, weights)
     most = max(1, min(k, *X.shape))
     values = np.zeros(most)
     if d <= _NARROW:
@@ -164,9 +157,11 @@ def principal_axes(X: Matrix, weights: Floats, k: int) -> PrincipalAxes:
         spread = np.sqrt(values[:most])
     else:
         vectors, spread = leading_directions(X, most, mean, root)
-    # Rounding errors from subtracting the mean do not count as a direction.
-    largest = max(float(spread[0]), float(np.abs(mean).max()) * float(np.sqrt(total)))
-    kept = int(np.sum(spread[:k] > 8 * d * np.finfo(float).eps * largest))
+    # Rounding errors of the entries, such as those of columns with a large mean, do not count as a
+    # direction.
+    largest = np.maximum(spread[0], np.sqrt(total) * (np.abs(mean) @ np.abs(vectors[:, :most])))
+    sound = spread[:k] > 8 * d * np.finfo(float).eps * largest[:k]
+    kept = int(sound.cumprod().sum())
     return PrincipalAxes(mean, np.ascontiguousarray(vectors[:, :kept]), spread[:kept])
 
 
@@ -196,7 +191,7 @@ def kernel_features(
     back = root[:, None] * vectors / np.sqrt(values)
     blocks = gen_batches(n, max(64, CHUNK // size))
     features = np.concatenate([kernel(X[some], few) @ back for some in blocks])
-    return Features(features, left_out(kernel_columns(X, kernel, None).diagonal, features))
+    return Features(features, left_out(kernel_columns(X, kernel).diagonal, features))
 
 
 def left_out(squares: Floats, scores: Floats) -> Floats:

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zonodpp._linalg.dense import row_chunks
+from zonodpp._linalg.dense import row_chunks, to_dense
 from zonodpp._types import Floats, Integers, Matrix
 
 Bits = NDArray[np.uint64]
 
 CHUNK = 2**17  # entries of X in one block: temporary arrays are no larger than a block
+_ORDERING = 3  # columns by which rows are put in order
 _HASHED = 2**15  # entries hashed at a time: with temporary arrays they fit into a cache
 
 
@@ -35,7 +36,25 @@ def merge(X: Matrix, weights: Floats) -> DistinctRows:
     """
     rows = np.flatnonzero(weights > 0).astype(np.int64)
     _, first, group = np.unique(row_keys(X)[rows], return_index=True, return_inverse=True)
-    return DistinctRows(X, rows[first], np.bincount(group, weights[rows]).astype(np.float64))
+    merged = np.bincount(group, weights[rows]).astype(np.float64)
+    order = _order_of(X if len(rows) == X.shape[0] else X[rows], first)
+    return DistinctRows(X, rows[first[order]], merged[order])
+
+
+def _order_of(X: Matrix, some: Integers) -> Integers:
+    """Order some rows by the first columns that vary; rows that are equal there stay as they are.
+
+    Such an order is the same in other units and with another origin, so that random draws are too.
+    """
+    extremes = (to_dense(part).ravel() for part in (X.min(axis=0), X.max(axis=0)))
+    columns = np.flatnonzero(np.not_equal(*extremes))[:_ORDERING]
+    if not columns.size:
+        return np.arange(len(some))
+    keys = [to_dense(X[:, [column]]).ravel()[some] for column in columns]
+    order = np.argsort(keys[0])
+    ordered = keys[0][order]
+    # One column is often enough, and that is several times as fast.
+    return order if (ordered[1:] > ordered[:-1]).all() else np.lexsort(keys[::-1])
 
 
 def row_keys(X: Matrix) -> Bits:

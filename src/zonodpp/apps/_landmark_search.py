@@ -15,11 +15,11 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._linalg.kernel import KernelColumns, partial_factor
+from zonodpp._linalg.kernel_function import KernelFunction
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.apps._landmark_rows import DistinctRows
 from zonodpp.features._kernels import kernel_columns
-from zonodpp.features._similarity import KernelFunction
 
 # How many rows and features the search uses; `python -m benchmarks landmarks` weighed the error of
 # 10 to 100 landmarks against the time. Of more than _ALL rows, the search looks at a random sample.
@@ -81,7 +81,7 @@ def random_pivots(
     """Return pivots of randomly pivoted Cholesky, and the trace that they leave of the kernel."""
     X, rows, weights = given
     root = np.sqrt(weights)
-    diagonal, columns, precision = kernel_columns(X[rows], kernel, None)
+    diagonal, columns, precision = kernel_columns(X[rows], kernel)
     weighted = KernelColumns(
         weights * diagonal, lambda items: columns(items) * root[:, None] * root[items], precision
     )

@@ -14,6 +14,8 @@ from zonodpp._types import Floats, MatrixLike
 from zonodpp.apps._landmark_features import PrincipalAxes, left_out, outlyingness
 from zonodpp.targets._streamed import StreamedDPP, directions_of_moments, take_moments
 
+_LEAST = 1e-280  # mean squared distance below which squares of entries lose digits
+
 
 @dataclass(frozen=True, kw_only=True)
 class _SimplexView(View):
@@ -75,6 +77,10 @@ def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[Stream
             f"pass n_landmarks={found + 1} or less, or load the rows into memory"
         )
     scatter = float(np.trace(moments.scatter))
+    if found and scatter < _LEAST * moments.weight:
+        raise ValueError(
+            "the squares of differences of rows of X vanish; multiply the columns first"
+        )
     mean = float(left_out(np.array([scatter]), axes.spread[None])[0]) / moments.weight
     variance = scatter / (moments.weight * moments.mean.size) + float(moments.mean.var())
     return StreamedDPP(source, _SimplexView(axes=axes, left_out=downweight * mean)), variance

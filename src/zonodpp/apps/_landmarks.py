@@ -18,9 +18,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from zonodpp._arguments import as_count, as_positive, check_finite, one_of
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.kernel import rounding_share
+from zonodpp._linalg.kernel_function import (
+    Gamma,
+    Kernel,
+    scale_gamma,
+    times_power_of_two,
+)
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
-from zonodpp.apps._landmark_features import features_for_draws, outlyingness, variance_of_entries
+from zonodpp.apps._landmark_features import features_for_draws, outlyingness
 from zonodpp.apps._landmark_rows import DistinctRows, merge
 from zonodpp.apps._landmark_search import PICKERS
 from zonodpp.apps._landmark_streams import rows_beyond_memory, streamed_target
@@ -61,7 +67,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         or a function of two rows.
     gamma : float, "scale" or None, default "scale"
         Parameter of the kernel. "scale" is ``1 / (n_features * X.var())`` as in
-        `sklearn.svm.SVC`; None leaves it to the kernel.
+        `sklearn.svm.SVC`, which also counts how much the means of the columns differ; None leaves
+        it to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
@@ -87,7 +94,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     log_prob_ : float
         For DPP draws: log probability of this choice among all sets of distinct rows.
     gamma_ : float or None
-        The gamma in use.
+        The gamma in use; infinite or zero where X has so extreme a unit that no float holds it.
     normalization_ : (n_landmarks, n_landmarks) array
         ``K_mm^(-1/2)``, where K_mm is the kernel matrix of the landmarks.
     transformer_ : transformer
@@ -184,12 +191,13 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             warning = f"n_landmarks={m} but X has {found}; all of them are landmarks now"
             warnings.warn(warning, stacklevel=2)
             m = len(rows)
-        self.gamma_ = self._find_gamma(X.shape[1], variance_of_entries(X, weights))
+        gamma = scale_gamma(X, weights) if isinstance(self.gamma, str) else None
+        self._set_kernel(X, gamma)
         if method in PICKERS:
             indices = self._search(given, m, n_draws, method, rng)
         else:
             features, transformer = features_for_draws(
-                given, weights, m, self.transformer, self._kernel, rng
+                given, weights, m, self.transformer, self._kernel.scaled, rng
             )
             if transformer is not None:
                 self.transformer_ = transformer
@@ -223,13 +231,16 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         indices = self._draw(streamed, n_draws, method, rng)
         landmarks = streamed.rows_of(indices)
         self.n_features_in_ = landmarks.shape[1]
-        self.gamma_ = self._find_gamma(self.n_features_in_, variance)
+        scale = 1.0 / (self.n_features_in_ * variance) if variance > 0 else 1.0
+        self._set_kernel(landmarks, Gamma(scale))
         self._keep(landmarks, indices)
         return self
 
     def _search(self, given: DistinctRows, m: int, n_draws: int, method: str, rng: Rng) -> Integers:
         """Return the best landmarks of several searches, or of several draws of pivots."""
-        picks = [PICKERS[method](given, m, self._kernel, rng) for _ in range(n_draws)]
+        if m == len(given.rows):
+            return given.rows
+        picks = [PICKERS[method](given, m, self._kernel.scaled, rng) for _ in range(n_draws)]
         indices, _ = min(picks, key=lambda pick: pick[1])
         if len(indices) < m:  # they explain all of the kernel
             others = rng.permutation(np.setdiff1d(given.rows, indices))
@@ -248,11 +259,12 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         order = np.lexsort(used.T[::-1]) if used.shape[1] else np.arange(len(indices))
         self.indices_ = indices[order]
         self.landmarks_ = landmarks[order]
-        K = self._kernel(self.landmarks_, self.landmarks_)
+        K = self._kernel.scaled(self.landmarks_, self.landmarks_)
         values, vectors = scipy.linalg.eigh((K + K.T) / 2)
         safe = values > rounding_share(len(K)) * values[-1]  # a pseudo-inverse
         root = np.divide(1.0, np.sqrt(np.where(safe, values, 1.0)), where=safe, out=0 * values)
-        self.normalization_ = (vectors * root) @ vectors.T
+        unit = self._kernel.exponent
+        self.normalization_ = times_power_of_two((vectors * root) @ vectors.T, -unit // 2)
         self._n_features_out = len(indices)
 
     def transform(self, X: MatrixLike) -> Floats:
@@ -280,22 +292,36 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(self._kernel(X, self.landmarks_) @ self.normalization_)
+        similarities = self._kernel.scaled(X, self.landmarks_)
+        return times_power_of_two(similarities @ self.normalization_, self._kernel.exponent)
 
-    def _find_gamma(self, d: int, variance: float) -> float | None:
+    def _set_kernel(self, X: Matrix, scale: Gamma | None) -> None:
+        """Prepare the kernel for rows like those of X; ``scale`` is gamma if that is "scale"."""
         if isinstance(self.gamma, str):
             one_of(self.gamma, "gamma", ("scale",))
-            return 1.0 / (d * variance) if variance > 0 else 1.0
-        return None if self.gamma is None else as_positive(self.gamma, "gamma")
-
-    def _kernel(self, X: Matrix, Y: Matrix) -> Floats:
-        """Return the kernel matrix between rows of X and of Y."""
-        named = not callable(self.kernel)
-        gamma = {"gamma": self.gamma_} if named and self.gamma_ is not None else {}
-        parameters = gamma | (self.kernel_params or {})
-        return np.asarray(pairwise_kernels(X, Y, self.kernel, filter_params=named, **parameters))
+        else:
+            scale = None if self.gamma is None else Gamma(as_positive(self.gamma, "gamma"))
+        self.gamma_ = None if scale is None else float(scale)
+        parameters = dict(self.kernel_params or {})
+        if callable(self.kernel):
+            self._kernel = Kernel(_OfRows(self.kernel, parameters))
+            return
+        if "gamma" in parameters:
+            scale = Gamma(as_positive(parameters.pop("gamma"), "gamma"))  # type: ignore[arg-type]
+        self._kernel = Kernel.of(X, self.kernel, scale, parameters)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(frozen=True)
+class _OfRows:
+    """A function of two rows, as a function of two matrices."""
+
+    kernel: Callable[..., float]
+    parameters: dict[str, object]
+
+    def __call__(self, X: Matrix, Y: Matrix) -> Floats:
+        return np.asarray(pairwise_kernels(X, Y, self.kernel, **self.parameters))

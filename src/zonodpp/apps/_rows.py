@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from zonodpp._arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
+from zonodpp._linalg.kernel_function import exponential, spread_of
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps._landmark_rows import merge, row_keys
@@ -171,11 +172,11 @@ def _copy_numbers(keys: NDArray[np.uint64]) -> Integers:
 
 def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Integers:
     """Draw k of the distinct points from the projection DPP of the leading directions."""
-    spread = np.sqrt(points.var(axis=0).sum())
+    spread = spread_of(points)
     features = rp_cholesky(
         points,
         min(len(points), max(_DIRECTIONS_PER_ROW * k, _LEAST_DIRECTIONS)),
-        kernel=lambda a, b: np.exp(-cdist(a, b) / spread),
+        kernel=partial(exponential, spread=spread),
         rng=0 if answer == "best" else rng,
     )
     target = ProjectionDPP.from_features(features, rank=k, weights=weights)

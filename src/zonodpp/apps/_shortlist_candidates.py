@@ -1,4 +1,7 @@
-"""Items that may be on a shortlist, and how alike they are. Needs NumPy alone if rows are dense."""
+"""Items that may be on a shortlist, and how alike they are.
+
+Needs NumPy alone for cosines of dense rows, so that a first list does not wait for SciPy.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,9 @@ class Candidates(NamedTuple):
             check_finite(rows, "features")  # names the place among all rows
         if not isinstance(rows, np.ndarray) or rows.shape[1] >= k:
             return cls(relevance, _unit_length(found), None, near)
-        spread = float(np.sqrt(found.var(axis=0).sum())) or 1.0
-        return cls(relevance, found, spread, near)
+        functions = on_use("zonodpp._linalg.kernel_function")
+        found = functions.Units.of(found).place(found).astype(np.float64)
+        return cls(relevance, found, functions.spread_of(found), near)
 
     def take(self, some: Integers) -> Self:
         """Return some of the items."""
@@ -52,15 +56,16 @@ class Candidates(NamedTuple):
         """Return how alike the given rows and others (columns) are, by default all items."""
         others = self.rows if others is None else others
         if self.spread is not None:
-            distances = np.linalg.norm(rows[:, None] - others, axis=2)
-            return np.asarray(np.exp(distances / -self.spread))
+            functions = on_use("zonodpp._linalg.kernel_function")
+            return np.asarray(functions.exponential(rows, others, self.spread))
         cosines = rows @ others.T
         return cosines if isinstance(cosines, np.ndarray) else np.asarray(cosines.toarray())
 
-    def near(self, some: slice, stop: int | None = None) -> Booleans:
+    def near(self, some: slice | Integers, stop: int | None = None) -> Booleans:
         """Tell which items (columns; all, or the first ``stop``) nearly duplicate some (rows)."""
         found = 1.0 - self.similarity(self.rows[some], self.rows[:stop]) <= self.least_distance
-        found.flat[some.start :: found.shape[1] + 1] = False
+        items = np.arange(len(self.relevance))[some]
+        found[np.arange(len(items)), items] = False
         return np.asarray(found)
 
 

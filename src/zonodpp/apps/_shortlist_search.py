@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zonodpp._types import Floats, Integers, Matrix
+from zonodpp._types import Booleans, Floats, Integers, Matrix
 from zonodpp.apps._shortlist_candidates import Candidates
 from zonodpp.apps._shortlist_limits import Limits
 
@@ -25,13 +25,15 @@ _EXCHANGES = 1000  # at most, in case rounding errors make the search go round i
 _TABLE = 64  # candidates whose energies are computed all at once
 _PRODUCT = 400_000  # multiplications of a block: BLAS takes several times as long for larger ones
 _WORTHWHILE = 0.01  # least gain of an exchange, as a share of the smallest energy of an item
-_ROUNDING = 1e-9  # losses of relevance below this share of its range
+ROUNDING = 1e-9  # losses of relevance, as a share of the most relevant item, that do not count
 
 
 def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) -> Integers:
     """Return the list that relevance alone gives, without near-duplicates and within the limits.
 
     The first ``fixed`` items are in it. It has fewer than k items where no more can be picked.
+    Under a budget the best list is hard to find (a knapsack): of the lists that begin with the most
+    relevant items, and with the most relevant ones for their costs, the better one is returned.
     """
     n = len(items.relevance)
     if limits is None and k < n and (fixed == k or not items.near(slice(0, k), k).any()):
@@ -39,37 +41,98 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
     conflict = None if limits is None else limits.conflict(fixed, k)
     if conflict:
         raise ValueError(f"no list keeps to the limits: {conflict}")
-    chosen = list(range(fixed))
-    free = np.arange(n) >= fixed  # neither chosen nor a near-duplicate of a chosen item
-    free &= ~items.near(slice(0, fixed)).any(axis=0)
-    for scarce in (True, False):  # groups that need items come first
-        while len(chosen) < k:
-            admitted = free if limits is None else limits.admitted(chosen, free, scarce)
-            item = int(admitted.argmax())
-            if not admitted[item]:
-                break
-            chosen.append(item)
-            free &= ~items.near(slice(item, item + 1))[0]
-            free[item] = False
-    found = np.array(chosen, dtype=np.int64)
-    if limits is not None and not limits.kept(found):
+    included = np.arange(fixed)
+    found = extended(items, included, k, limits)
+    if limits is None:
+        return found
+    lists = [found]
+    if limits.budget < np.inf:
+        worth = np.divide(
+            items.relevance, limits.costs, where=limits.costs > 0, out=np.full(n, np.inf)
+        )
+        lists.append(extended(items, included, k, limits, np.argsort(-worth, kind="stable")))
+        lists = [
+            _by_exchanges(items, chosen, fixed, k, limits)
+            for chosen in lists
+            if limits.kept(chosen)
+        ]
+    best = max(lists, key=lambda chosen: float(items.relevance[chosen].sum()), default=found)
+    if not limits.kept(best):
         raise ValueError(
             "found no list that keeps to the limits: near-duplicates, which are never picked "
             "together, leave too few items for at_least and the budget; duplicates=None allows them"
         )
-    return found
+    return best
+
+
+def extended(
+    items: Candidates,
+    chosen: Integers,
+    k: int,
+    limits: Limits | None,
+    order: Integers | None = None,
+    near: Booleans | None = None,
+) -> Integers:
+    """Add items to a list, the first in ``order`` that may be added each time, until it has k.
+
+    Items in ``near``, by default those that are near-duplicates of chosen ones, are not added.
+    """
+    found = chosen.tolist()
+    order = np.arange(len(items.relevance)) if order is None else order
+    free = np.ones(len(order), dtype=bool)  # neither chosen nor near-duplicates of those
+    free[found] = False
+    if found:
+        free &= ~(items.near(chosen).any(axis=0) if near is None else near)
+    for scarce in (True, False):  # groups that need items come first
+        while len(found) < k:
+            admitted = free if limits is None else limits.admitted(found, free, scarce)
+            item = int(order[admitted[order].argmax()])
+            if not admitted[item]:
+                break
+            found.append(item)
+            free &= ~items.near(slice(item, item + 1))[0]
+            free[item] = False
+    return np.array(found, dtype=np.int64)
+
+
+def _by_exchanges(
+    items: Candidates, chosen: Integers, fixed: int, k: int, limits: Limits
+) -> Integers:
+    """Exchange items for more relevant ones, or as relevant ones that cost less, and add others."""
+    relevance, costs = items.relevance, limits.costs
+    near = items.near(chosen)
+    for _ in range(_EXCHANGES):
+        allowed = limits.exchanges(chosen) & (near.sum(axis=0) == near)  # near the leaving one only
+        allowed[:fixed] = False
+        allowed[:, chosen] = False
+        rise = np.where(allowed, relevance - relevance[chosen, None], -np.inf)
+        saving = np.where(rise == rise.max(), costs[chosen, None] - costs, -np.inf)
+        slot, item = divmod(int(saving.argmax()), len(relevance))
+        if not (rise[slot, item] > 0 or (rise[slot, item] == 0 and saving[slot, item] > 0)):
+            break
+        chosen[slot], near[slot] = item, items.near(slice(item, item + 1))[0]
+        longer = extended(items, chosen, k, limits, near=np.any(near, axis=0))
+        if len(longer) > len(chosen):
+            near = np.concatenate([near, items.near(longer[len(chosen) :])])
+            chosen = longer
+    return chosen
 
 
 def diversify(
     items: Candidates, chosen: Integers, fixed: int, allowance: float, limits: Limits | None
 ) -> Integers:
-    """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance."""
-    rows, relevance = items.rows, items.relevance
+    """Exchange items of a list, giving up at most ``allowance`` of the sum of their relevance.
+
+    Losses are relative to the most relevant of the items that may leave. Items more relevant than
+    that one, which are beyond the limits for instance, count as it does.
+    """
+    size = float(items.relevance[chosen[fixed:]].max(initial=0.0)) or 1.0
+    relevance = np.minimum(items.relevance, size) / size
+    rows, allowance = items.rows, allowance / size
     n = len(relevance)
     table = _energy(items, rows) if n <= _TABLE else None
     repulsion = _energy(items, rows[chosen]) if table is None else table[chosen]  # with all items
     repulsion[np.arange(len(chosen)), chosen] = 0.0
-    tiny = _ROUNDING * float(relevance.max() - relevance.min()) or 1.0
     total = repulsion.sum(axis=0)  # of each item with all chosen ones
     own = total[chosen]
     least = _WORTHWHILE * float(own.min())
@@ -78,17 +141,17 @@ def diversify(
     total += least  # so that only the part of a gain above the least one counts
     total[chosen] = _CHOSEN
     loss = np.subtract.outer(relevance[chosen], relevance)
-    price = np.maximum(loss, tiny)
+    price = np.maximum(loss, ROUNDING)
     gain = np.empty_like(repulsion)
     for _ in range(_EXCHANGES):
         np.subtract(column, total, out=gain)
         gain += repulsion
         gain /= price
         if limits is not None:
-            gain *= limits.exchanges(chosen)
+            gain[~limits.exchanges(chosen)] = 0.0
         slot, item = divmod(int(gain.argmax()), n)
-        if loss[slot, item] > allowance + tiny:
-            beyond = loss > allowance + tiny
+        if loss[slot, item] > allowance + ROUNDING:
+            beyond = loss > allowance + ROUNDING
             price[beyond] = np.inf
             gain[beyond] = 0.0
             slot, item = divmod(int(gain.argmax()), n)
@@ -107,7 +170,7 @@ def diversify(
         repulsion[slot, item] = 0.0
         chosen[slot] = item
         np.subtract(relevance[item], relevance, out=loss[slot])
-        np.maximum(loss[slot], tiny, out=price[slot])
+        np.maximum(loss[slot], ROUNDING, out=price[slot])
     return chosen
 
 

@@ -15,7 +15,7 @@ from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps._shortlist_candidates import Candidates
 from zonodpp.apps._shortlist_limits import Limits
-from zonodpp.apps._shortlist_search import diversify, most_relevant
+from zonodpp.apps._shortlist_search import ROUNDING, diversify, extended, most_relevant
 
 # The search looks at the _TIMES_K * k most relevant items at least. Where the level asked for is a
 # distance d below the top, it also looks at all items down to _REACH * d below the level, because
@@ -95,7 +95,8 @@ class Shortlist:
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.labels[:10])) + (", ..." if len(self) > 10 else "")
-        means = f"mean relevance {self.relevance.mean():.4g}, diversity {self.diversity:.3f}"
+        mean = float((self.relevance / len(self)).sum())  # the plain sum may overflow
+        means = f"mean relevance {mean:.4g}, diversity {self.diversity:.3f}"
         return f"Shortlist({len(self)} items: {shown}; {means})"
 
 
@@ -202,7 +203,7 @@ def shortlist(
     if limits is not None and answer == "draw":
         raise ValueError("costs and groups need answer='best': draws cannot keep to them")
 
-    ordered = scores[order]
+    ordered = _on_one_scale(scores[order])
     mean = float(ordered.sum()) / len(order)
     size = len(order)
     if answer == "best" and limits is None:
@@ -213,22 +214,26 @@ def shortlist(
         if len(chosen) == k:
             break
     top = float(items.relevance[chosen].sum())
+    largest = float(items.relevance[chosen[fixed:]].max(initial=0.0))
     lift = max(0.0, top - float(items.relevance[:fixed].sum()) - (len(chosen) - fixed) * mean)
     log_prob = None
     if answer == "best":
         chosen = diversify(items, chosen, fixed, share * lift, limits)
+        kept = float(items.relevance[chosen].sum())
+        if limits is not None and len(chosen) < k:  # exchanges may have left room in the budget
+            chosen = extended(items, chosen, k, limits)
     else:
         draws = on_use("zonodpp.apps._shortlist_draws")  # compiles; `best` does not
         level = top - share * lift
         chosen, log_prob = draws.draw(items, len(chosen), fixed, level, n_draws, rng)
+        kept = float(items.relevance[chosen].sum())
 
-    chosen = chosen[np.lexsort((chosen, -items.relevance[chosen]))]
-    lost = top - float(items.relevance[chosen].sum())
+    chosen = chosen[np.lexsort((chosen, -scores[order[chosen]]))]
     return Shortlist(
         order[chosen],
-        items.relevance[chosen],
+        scores[order[chosen]],
         [i if labels is None else labels[i] for i in order[chosen].tolist()],
-        lost / lift if lift > 0.0 else 0.0,
+        _share_of(top - kept, lift, ROUNDING * largest),
         log_prob,
         _items=items.take(chosen),
     )
@@ -246,6 +251,21 @@ def _batch(
     batch = zip(scores, matrices, generators, strict=True)
     found = [shortlist(own, rows, rng=generator, **shared) for own, rows, generator in batch]
     return [one for one in found if isinstance(one, Shortlist)]
+
+
+def _on_one_scale(relevance: Floats) -> Floats:
+    """Return relevance from zero to between one half and one: only differences count."""
+    lowest = relevance.min()
+    with np.errstate(over="ignore"):
+        above = relevance - lowest
+    if above.max() == np.inf:
+        above = relevance / 2 - lowest / 2
+    return np.asarray(np.ldexp(above, -int(np.frexp(above.max())[1])))
+
+
+def _share_of(lost: float, lift: float, rounding: float) -> float:
+    """Return which share of the lift was lost; of differences that are rounding errors, zero."""
+    return min(lost / lift, 1.0) if lost > rounding and lift > 0.0 else 0.0
 
 
 def _pool(ordered: Floats, mean: float, k: int, fixed: int, share: float) -> int:

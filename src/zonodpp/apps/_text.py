@@ -13,7 +13,7 @@ from zonodpp._linalg.spectrum import leading_directions
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike
 from zonodpp.apps._languages import count_words, is_content, rarity, read_language, words
-from zonodpp.features._similarity import finite_rows
+from zonodpp.features._similarity import finite_rows, standardize
 
 POSITIONS = ("first", "fifths")
 # Sentences of fewer words count as if they had so many. Without this, summaries are full of short
@@ -185,11 +185,8 @@ def directions(
     else:
         X = _as_features(features, len(everything), k)[candidates]
     fewer = k < X.shape[1]
-    size = X.std(axis=0) if fewer else np.linalg.norm(X, axis=0)
-    # The spread of a constant feature is only rounding error.
-    useful = size > 1e-9 * np.abs(X).max(axis=0, initial=0.0)
-    X = X[:, useful] / size[useful]
-    return completed_directions((X - X.mean(axis=0) if fewer else X, *fillers), k)
+    X = standardize(X) if fewer else to_dense(unit_rows(X.T)).T
+    return completed_directions((X[:, X.any(axis=0)], *fillers), k)
 
 
 def _as_features(features: MatrixLike, n: int, k: int) -> Floats:

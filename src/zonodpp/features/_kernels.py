@@ -16,8 +16,9 @@ from zonodpp._linalg.kernel import (
     rounding_of_eigenvalues,
     rounding_share,
 )
-from zonodpp._types import Floats, MatrixLike, SeedLike
-from zonodpp.features._similarity import KernelLike, finite_rows, kernel_function
+from zonodpp._linalg.kernel_function import KernelFunction, KernelLike, times_power_of_two
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng, SeedLike
+from zonodpp.features._similarity import finite_rows, kernel_for
 
 # Rows of a block of a kernel function, of which the diagonal is taken: with fewer rows there would
 # be many calls, with more rows many entries would be computed for each one that is used.
@@ -76,7 +77,7 @@ def pivoted_cholesky(
     >>> bool(np.allclose(Phi @ Phi.T, K))
     True
     """
-    return partial_factor(kernel_columns(X, kernel, gamma), rank, tol)[0]
+    return _features_of(X, kernel, gamma, rank, tol)[0]
 
 
 def rp_cholesky(
@@ -145,22 +146,36 @@ def rp_cholesky(
     True
     """
     [generator] = spawn(rng, purpose="features")
-    Phi, pivots = partial_factor(kernel_columns(X, kernel, gamma), rank, tol, generator)
+    Phi, pivots = _features_of(X, kernel, gamma, rank, tol, generator)
     return (Phi, pivots) if return_pivots else Phi
 
 
-def kernel_columns(X: MatrixLike, kernel: KernelLike, gamma: float | None) -> KernelColumns:
-    """Return the kernel of the rows of X, or X itself if it is the kernel matrix."""
+def _features_of(
+    X: MatrixLike,
+    kernel: KernelLike,
+    gamma: float | None,
+    rank: int | None,
+    tol: float,
+    rng: Rng | None = None,
+) -> tuple[Floats, Integers]:
+    """Return features of the kernel of the rows of X, or of X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
         K, eps = _as_kernel(X)
-        return KernelColumns(np.diagonal(K), lambda items: K[items].T, eps)
+        columns = KernelColumns(np.diagonal(K), lambda items: K[items].T, eps)
+        return partial_factor(columns, rank, tol, rng)
     rows = finite_rows(X)
-    block = kernel_function(rows, kernel, gamma)
+    function = kernel_for(rows, kernel, gamma)
+    Phi, pivots = partial_factor(kernel_columns(rows, function.scaled), rank, tol, rng)
+    return times_power_of_two(Phi, function.exponent // 2), pivots
+
+
+def kernel_columns(rows: Matrix, kernel: KernelFunction) -> KernelColumns:
+    """Return the kernel of rows as a factorisation reads it."""
     starts = range(0, rows.shape[0], _DIAGONAL_BLOCK)
     parts = (rows[start : start + _DIAGONAL_BLOCK] for start in starts)
-    diagonal = np.concatenate([np.diagonal(block(part, part)) for part in parts])
+    diagonal = np.concatenate([np.diagonal(kernel(part, part)) for part in parts])
     eps, diagonal = precision(diagonal), diagonal.astype(np.float64)
-    return KernelColumns(diagonal, lambda items: block(rows, rows[items]), eps)
+    return KernelColumns(diagonal, lambda items: kernel(rows, rows[items]), eps)
 
 
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist, pdist
 
 from zonodpp._arguments import as_matrix, as_positive, as_scores, check_finite
 from zonodpp._linalg.dense import EPS, largest_entries, to_dense, unit_rows
-from zonodpp._optional import optional
+from zonodpp._linalg.kernel_function import Gamma, Kernel, KernelLike, median_gamma_of
 from zonodpp._types import Floats, Matrix, MatrixLike
-
-KernelLike = str | Callable[[Any, Any], ArrayLike]
-KernelFunction = Callable[[Matrix, Matrix], Floats]
-_MEDIAN_ROWS = 1000  # pairs of so many rows are enough for a median
 
 
 def similarity(
@@ -73,7 +64,7 @@ def similarity(
         raise ValueError(
             f"X and Y must have the same features, got {rows.shape[1]} and {others.shape[1]}"
         )
-    return kernel_function(rows, kernel, gamma)(rows, others)
+    return kernel_for(rows, kernel, gamma)(rows, others)
 
 
 def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
@@ -105,16 +96,7 @@ def median_gamma(X: MatrixLike, *, kernel: str = "rbf") -> float:
     >>> median_gamma([[0.0], [1.0], [2.0]])
     0.5
     """
-    rows = finite_rows(X)
-    n = rows.shape[0]
-    few = rows[np.linspace(0, n - 1, _MEDIAN_ROWS).astype(int)] if n > _MEDIAN_ROWS else rows
-    distances = pdist(to_dense(few), "cityblock" if kernel == "laplacian" else "euclidean")
-    apart = distances[distances > 0]
-    if not apart.size:
-        return 1.0
-    # With mostly equal rows the median would be zero: take that of the pairs that differ.
-    middle = float(np.median(distances)) or float(np.median(apart))
-    gamma = 1 / middle if kernel == "laplacian" else 0.5 / middle**2
+    gamma = float(median_gamma_of(finite_rows(X), kernel))
     return as_positive(gamma, "gamma by the median heuristic")
 
 
@@ -145,8 +127,9 @@ def standardize(X: MatrixLike) -> Floats:
            [ 1.,  1.]])
     """
     dense = to_dense(finite_rows(X))
-    largest = largest_entries(dense, axis=0)
-    dense = dense / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
+    # Powers of two, so that squares neither overflow nor vanish and no digit is lost.
+    dense = np.ldexp(dense, -np.frexp(largest_entries(dense, axis=0))[1])
+    dense -= dense[0].copy()  # an offset would take digits from the mean
     dense -= dense.mean(axis=0)
     spread = dense.std(axis=0)
     constant = spread <= 8 * EPS
@@ -220,46 +203,12 @@ def finite_rows(X: MatrixLike, name: str = "X") -> Matrix:
     return rows if isinstance(rows, np.ndarray) else rows.tocsr()
 
 
-def kernel_function(X: Matrix, kernel: KernelLike, gamma: float | None) -> KernelFunction:
-    """Return the function from two arrays of rows to the block of the kernel.
+def kernel_for(X: Matrix, kernel: KernelLike, gamma: float | None) -> Kernel:
+    """Return the kernel for rows like those of X.
 
-    Where gamma is needed and not given, it is that of `median_gamma` for X.
+    Where rbf and laplacian need gamma and it is not given, it is that of `median_gamma` for X.
     """
-    if gamma is not None:
-        gamma = as_positive(gamma, "gamma")
-    if callable(kernel):
-        return partial(_checked_block, kernel)
-    if not isinstance(kernel, str):
-        raise TypeError(f"kernel must be a name or a function of two arrays, got {kernel!r}")
-    if gamma is None and kernel in ("rbf", "laplacian"):
-        gamma = median_gamma(X, kernel=kernel)
-    return partial(_named_block, kernel, gamma)
-
-
-def _named_block(kernel: str, gamma: float | None, X: Matrix, Y: Matrix) -> Floats:
-    if kernel in ("linear", "cosine"):
-        if kernel == "cosine":
-            X, Y = unit_rows(X), unit_rows(Y)
-        return to_dense(X @ Y.T)
-    if kernel in ("rbf", "laplacian") and not (sp.issparse(X) or sp.issparse(Y)):
-        # Distances from differences: an expanded square loses the digits of close neighbours.
-        distances = cdist(X, Y, "sqeuclidean" if kernel == "rbf" else "cityblock")
-        return np.asarray(np.exp(-(gamma or 0.0) * distances))
-    pairwise = optional("sklearn.metrics.pairwise", "ml", f"the kernel {kernel!r} of this input")
-    if kernel not in pairwise.PAIRWISE_KERNEL_FUNCTIONS:
-        names = ", ".join(sorted(pairwise.PAIRWISE_KERNEL_FUNCTIONS))
-        raise ValueError(f"no kernel is named {kernel!r}; there are {names}, and your own function")
-    found = pairwise.pairwise_kernels(X, Y, metric=kernel, filter_params=True, gamma=gamma)
-    return np.asarray(found, dtype=np.float64)
-
-
-def _checked_block(kernel: Callable[[Any, Any], ArrayLike], X: Matrix, Y: Matrix) -> Floats:
-    block = np.asarray(kernel(X, Y))
-    expected = (X.shape[0], Y.shape[0])
-    if block.shape != expected:
-        raise ValueError(
-            f"kernel(X, Y) must return an array of shape {expected}, one entry for each pair of "
-            f"rows, got {block.shape}"
-        )
-    check_finite(block, "kernel(X, Y)")
-    return block
+    given = None if gamma is None else Gamma(as_positive(gamma, "gamma"))
+    if given is None and kernel in ("rbf", "laplacian"):
+        given = median_gamma_of(X, str(kernel))
+    return Kernel.of(X, kernel, given)
