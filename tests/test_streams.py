@@ -364,7 +364,7 @@ def test_dask_collections_are_not_pulled_in(table, tmp_path):
         ([np.zeros((0, 3))], "the source has no rows"),
         ([np.ones((4, 3)), np.ones((4, 2))], "batch 0 has 3 columns and batch 1 has 2"),
         ([np.eye(3), [[1, 2, np.nan]]], "row 0 of batch 1 has an entry that is NaN"),
-        ([np.eye(3), np.ones(3)], "batch 1 must be a table of rows"),
+        ([np.eye(3), np.ones(3)], "batch 1 must have rows and columns, got shape"),
         ([np.ones((2, 3))], "there are 2 rows with 3 features"),
         ([np.ones((9, 3))], "numerical rank 1 but 3 columns"),
         ([(np.eye(3), [1, -1, 1])], "row 1 of batch 0 has a weight that is negative"),

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 
-from zonodpp._arguments import as_matrix, as_positive, as_scores, check_finite
+from zonodpp._arguments import as_matrix, as_positive, as_reals, as_scores, check_finite
 from zonodpp._linalg.dense import EPS, largest_entries, to_dense, unit_rows
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Matrix, MatrixLike
@@ -254,12 +254,6 @@ def _named_block(kernel: str, gamma: float | None, X: Matrix, Y: Matrix) -> Floa
 
 
 def _checked_block(kernel: Callable[[Any, Any], ArrayLike], X: Matrix, Y: Matrix) -> Floats:
-    block = np.asarray(kernel(X, Y))
-    expected = (X.shape[0], Y.shape[0])
-    if block.shape != expected:
-        raise ValueError(
-            f"kernel(X, Y) must return an array of shape {expected}, one entry for each pair of "
-            f"rows, got {block.shape}"
-        )
-    check_finite(block, "kernel(X, Y)")
-    return block
+    shape = (X.shape[0], Y.shape[0])
+    expected = f"the shape {shape}, one entry for each pair of rows"
+    return as_reals(kernel(X, Y), "kernel(X, Y)", shape, expected, finite=True, dtype=None)

@@ -140,7 +140,8 @@ class StreamedDPP(ProjectionDPP):
         >>> ProjectionDPP.from_features(lambda: iter([X[:5], X[5:]])).rows_of(np.array([6]))
         array([[144., 169.]])
         """
-        return np.asarray(self.source.take(items, self._starts).rows, dtype=np.float64)
+        numbers = self.items(items, "items")
+        return np.asarray(self.source.take(numbers, self._starts).rows, dtype=np.float64)
 
     def _log_probs(self, sets: Integers) -> Floats:
         return 2.0 * log_dets(self._features(sets))
@@ -275,4 +276,7 @@ def _need_same(before: Floats, now: Floats) -> None:
         if apart[k, 0]:
             (old, _), (new, _) = before[k], now[k]
             change = f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one"
-    raise ValueError(f"{change}; the source must yield the same rows in the same order each time")
+    raise ValueError(
+        f"{change}; the source must yield the same rows in the same order each time, also where "
+        "several threads read it at once"
+    )

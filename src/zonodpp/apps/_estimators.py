@@ -1,0 +1,44 @@
+"""What estimators in the manner of scikit-learn are given: checked as everywhere in this package.
+
+Messages keep the words that scikit-learn's own checks of estimators look for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from zonodpp._arguments import as_matrix, as_reals, as_scores, check_finite
+from zonodpp._types import Floats, Matrix, MatrixLike
+
+
+def read_rows(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matrix:
+    """Return finite rows as float64; scikit-learn notes or compares the names of columns."""
+    found = X.data if sp.issparse(X) else X
+    if getattr(getattr(found, "dtype", None), "kind", "") == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers")
+    if sp.issparse(X):
+        as_matrix(X, "X")
+    else:
+        array = as_reals(X, "X", dtype=None)
+        if array.ndim != 2:
+            raise ValueError(
+                f"X must have rows and columns, got shape {array.shape}. Reshape your data: a "
+                "single column is values[:, None], a single row [values]"
+            )
+    rows: Matrix = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **checks)
+    check_finite(rows, "X")
+    return rows
+
+
+def read_sample_weight(weights: ArrayLike | None, n: int) -> Floats:
+    """Return one weight for each of n rows, not all zero; without weights, each row weighs one."""
+    if weights is None:
+        return np.ones(n)
+    found = as_scores(weights, n, "sample_weight")
+    if not found.any():
+        raise ValueError("the weights of all rows are zero: none could ever be picked")
+    return found
