@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from zonodpp.apps import LandmarkSelector
 from zonodpp.apps import _landmark_features as landmark_features
@@ -36,14 +36,18 @@ def gaussian():
     return np.random.default_rng(0).normal(size=(200, 12))
 
 
+SELECTORS = [
+    LandmarkSelector(),
+    LandmarkSelector(3, method="rp-cholesky"),
+    LandmarkSelector(3, transformer="pca"),
+    LandmarkSelector(3, transformer="kernel", n_draws=20),
+]
+
+
 @pytest.mark.filterwarnings("ignore:n_landmarks=")
-@parametrize_with_checks(
-    [
-        LandmarkSelector(),
-        LandmarkSelector(3, method="rp-cholesky"),
-        LandmarkSelector(3, transformer="pca"),
-        LandmarkSelector(3, transformer="kernel", n_draws=20),
-    ]
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [pair for selector in SELECTORS for pair in estimator_checks_generator(selector)],
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)

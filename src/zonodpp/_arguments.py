@@ -35,13 +35,13 @@ def listed(names: Sequence[object], most: int = 8) -> str:
     return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown
 
 
-def one_line(found: object) -> str:
-    """Return what was found as one line of text, and of a long text the beginning.
+def in_one_line(found: object) -> str:
+    r"""Return what was found as one line of text, and of a long text the beginning.
 
     Examples
     --------
-    >>> from zonodpp._arguments import one_line
-    >>> one_line("two\\nlines"), len(one_line("x" * 1000))
+    >>> from zonodpp._arguments import in_one_line
+    >>> in_one_line("two\\nlines"), len(in_one_line("x" * 1000))
     ('two lines', 200)
     """
     text = " ".join(str(found).split())
@@ -104,14 +104,14 @@ def as_reals(
         array = np.asarray(X)
     except Exception as error:  # arrays of other libraries refuse in many ways
         ragged = "inhomogeneous" in str(error)
-        why = "its parts differ in length" if ragged else one_line(error)
+        why = "its parts differ in length" if ragged else in_one_line(error)
         raise TypeError(f"{name} must hold real numbers: {why}") from None
     kind = str(getattr(X, "dtype", getattr(X, "type", "")))
     if array.dtype.kind not in "biufO" or kind.startswith(_CATEGORIES):
         found = kind if kind.startswith(_CATEGORIES) else array.dtype
-        raise TypeError(f"{name} must hold real numbers, got entries of type {one_line(found)}")
+        raise TypeError(f"{name} must hold real numbers, got entries of type {in_one_line(found)}")
     if array.dtype.kind == "O":
-        array = _numbers_of(array, name)
+        array = _as_numbers(array, name)
     if shape is not None and not _fits(array.shape, shape):
         raise ValueError(f"{name} must have {expected}, got shape {array.shape}")
     if dtype is not None:
@@ -134,7 +134,8 @@ def _need_numeric(table: Any, name: str) -> None:
     text = [
         str(column)
         for place, (column, kind) in enumerate(table.dtypes.items())
-        if kind.kind not in "biuf" and not (kind == object and _are_real(table.iloc[:, place]))
+        if kind.kind not in "biuf"
+        and not (str(kind) == "object" and _are_real(table.iloc[:, place]))
     ]
     if text:
         found = f"columns that are not numeric: {listed(text)}"
@@ -149,7 +150,7 @@ def _is_real(kind: type) -> bool:
     return issubclass(kind, _REAL) and not issubclass(kind, np.timedelta64)
 
 
-def _numbers_of(array: NDArray[Any], name: str) -> Floats:
+def _as_numbers(array: NDArray[Any], name: str) -> Floats:
     """Return Python objects as numbers; a missing one becomes NaN."""
     entries = array.ravel().tolist()
     for kind in set(map(type, entries)):
@@ -245,7 +246,7 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
         otherwise = "fill smaller sets up with -1" if filled else "or pass one set"
         raise ValueError(f"{name} must hold sets of the same size; {otherwise}") from None
     except (TypeError, OverflowError):
-        raise TypeError(f"{name} must hold {expected}, got {one_line(repr(S))}") from None
+        raise TypeError(f"{name} must hold {expected}, got {in_one_line(repr(S))}") from None
     if items.size == 0:
         return np.zeros(items.shape, dtype=np.int64)
     if items.dtype.kind not in "iu":
@@ -262,7 +263,7 @@ def as_items(S: ItemsLike, n: int, name: str, *, filled: bool = False) -> Intege
 def as_labels(labels: Iterable[Any], n: int, name: str) -> list[Any]:
     """Return the names of n items as a list."""
     if not isinstance(labels, Iterable):
-        raise TypeError(f"{name} must be one for each of the {n} items, got {one_line(labels)}")
+        raise TypeError(f"{name} must be one for each of the {n} items, got {in_one_line(labels)}")
     if has_masked(labels):
         raise ValueError(f"{name} has masked entries; give each item one")
     found = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
@@ -278,7 +279,7 @@ def as_count(value: SupportsIndex, name: str, least: int, most: int = 2**63 - 1)
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, got {one_line(repr(value))}") from None
+        raise TypeError(f"{name} must be a whole number, got {in_one_line(repr(value))}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, got {number}")
     if number > most:
@@ -296,7 +297,7 @@ def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be a number, got {one_line(repr(value))}") from None
+        raise TypeError(f"{name} must be a number, got {in_one_line(repr(value))}") from None
     if not (np.isfinite(number) and (number > 0 or (or_zero and number == 0))):
         expected = "finite number, zero or more" if or_zero else "positive finite number"
         raise ValueError(f"{name} must be a {expected}, got {number:g}")
@@ -319,7 +320,7 @@ def spawn(rng: SeedLike, count: int = 1, *, purpose: str = "") -> list[Rng]:
     except (TypeError, ValueError) as error:
         raise type(error)(
             "rng must be a seed, that is a whole number from 0 or a list of them, or a numpy "
-            f"Generator; got {one_line(repr(rng))}"
+            f"Generator; got {in_one_line(repr(rng))}"
         ) from None
     if not purpose:
         return children
@@ -338,14 +339,14 @@ def _children(rng: Rng, count: int) -> list[Rng]:
 def as_flag(value: object, name: str) -> bool:
     """Return a bool; words such as "no", which Python takes for true, are refused."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {one_line(repr(value))}")
+        raise TypeError(f"{name} must be True or False, got {in_one_line(repr(value))}")
     return bool(value)
 
 
 def one_of(value: object, name: str, known: Sequence[str]) -> str:
     """Return value if it is one of the known words, else raise an error that lists them."""
     if not (isinstance(value, str) and value in known):
-        found = one_line(repr(value))
+        found = in_one_line(repr(value))
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}; got {found}")
     return str(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from zonodpp._arguments import as_count, as_flag, as_reals, check_finite
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.gram import RankError
 from zonodpp._types import Floats, Integers, MatrixLike
-from zonodpp.apps._estimators import read_rows
+from zonodpp.apps._estimators import rows_for
 from zonodpp.runs._sampling import sample
 from zonodpp.targets._design import Design
 
@@ -123,14 +123,14 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         """
         if y is None:
             raise ValueError("DesignRegression requires y to be passed, but the target y is None")
-        X = to_dense(read_rows(self, X, ensure_min_samples=2))
+        X = to_dense(rows_for(self, X, ensure_min_samples=2))
         has_intercept = as_flag(self.fit_intercept, "fit_intercept")
         columns = np.column_stack([np.ones(len(X)), X]) if has_intercept else X
         n, d = columns.shape
         k = min(2 * d, n) if self.k is None else as_count(self.k, "k", 1)
         self._need_rows(k, n, d, has_intercept)
-        if not callable(y) and np.shape(y)[:1] != (n,):
-            raise ValueError(f"y must have one label for each of the {n} rows, got {len(y)}")
+        if not callable(y):
+            _need_labels(y, n)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         rescaled = as_flag(self.rescaled, "rescaled")
@@ -198,12 +198,22 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         array([9.])
         """
         check_is_fitted(self)
-        X = read_rows(self, X, reset=False)
+        X = rows_for(self, X, reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
 
-def _taken(y: ArrayLike, rows: Integers) -> object:
+def _taken(y: Any, rows: Integers) -> object:
     """Return the labels of some rows; all others may be anything."""
     if isinstance(y, list | tuple):
         return [y[row] for row in rows.tolist()]
+    if hasattr(y, "iloc"):  # of pandas
+        return y.iloc[rows]
     return (y if isinstance(y, np.ndarray) else np.asarray(y))[rows]
+
+
+def _need_labels(y: Any, n: int) -> None:
+    """Raise an error unless there is one label for each of n rows."""
+    known = y if isinstance(y, list | tuple) or hasattr(y, "iloc") else np.asarray(y)
+    count = 1 if isinstance(known, np.ndarray) and known.ndim == 0 else len(known)
+    if count != n:
+        raise ValueError(f"y must have one label for each of the {n} rows, got {count}")

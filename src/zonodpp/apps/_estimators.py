@@ -15,10 +15,9 @@ from zonodpp._arguments import as_matrix, as_reals, as_scores, check_finite
 from zonodpp._types import Floats, Matrix, MatrixLike
 
 
-def read_rows(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matrix:
+def rows_for(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matrix:
     """Return finite rows as float64; scikit-learn notes or compares the names of columns."""
-    found = X.data if sp.issparse(X) else X
-    if getattr(getattr(found, "dtype", None), "kind", "") == "c":
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
     if sp.issparse(X):
         as_matrix(X, "X")
@@ -34,7 +33,7 @@ def read_rows(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matr
     return rows
 
 
-def read_sample_weight(weights: ArrayLike | None, n: int) -> Floats:
+def weights_for(weights: ArrayLike | None, n: int) -> Floats:
     """Return one weight for each of n rows, not all zero; without weights, each row weighs one."""
     if weights is None:
         return np.ones(n)

@@ -15,12 +15,12 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from zonodpp._arguments import as_count, as_positive, one_line, one_of
+from zonodpp._arguments import as_count, as_positive, in_one_line, one_of
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.kernel import rounding_share
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
-from zonodpp.apps._estimators import read_rows, read_sample_weight
+from zonodpp.apps._estimators import rows_for, weights_for
 from zonodpp.apps._landmark_features import features_for_draws, outlyingness, variance_of_entries
 from zonodpp.apps._landmark_rows import DistinctRows, merge
 from zonodpp.apps._landmark_search import PICKERS
@@ -163,7 +163,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         m = as_count(self.n_landmarks, "n_landmarks", 1)
         n_draws = as_count(self.n_draws, "n_draws", 1)
         if not isinstance(self.kernel_params, dict | None):
-            found = one_line(repr(self.kernel_params))
+            found = in_one_line(repr(self.kernel_params))
             raise TypeError(f"kernel_params must be a dict of parameters by name, got {found}")
         method = self._method()
         state = check_random_state(self.random_state)
@@ -171,8 +171,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         source = rows_beyond_memory(X, sample_weight, self.transformer)
         if source is not None:
             return self._fit_in_passes(source, m, n_draws, method, rng)
-        X = read_rows(self, X, accept_sparse="csr")
-        weights = read_sample_weight(sample_weight, X.shape[0])
+        X = rows_for(self, X, accept_sparse="csr")
+        weights = weights_for(sample_weight, X.shape[0])
         largest = max(float(X.max()), -float(X.min()))
         if largest > _LARGEST:
             found = f"X has entries up to {largest:.3g} in size"
@@ -280,7 +280,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         (2, 2)
         """
         check_is_fitted(self)
-        X = read_rows(self, X, accept_sparse="csr", reset=False)
+        X = rows_for(self, X, accept_sparse="csr", reset=False)
         return np.asarray(self._kernel(X, self.landmarks_) @ self.normalization_)
 
     def _find_gamma(self, d: int, variance: float) -> float | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, as_labels, as_positive, as_scores, one_line
+from zonodpp._arguments import as_count, as_labels, as_positive, as_scores, in_one_line
 from zonodpp._types import Booleans, Floats, Integers
 
 _ROUNDED = 1.0 + 1e-12  # so that costs 0.1, 0.1 and 0.1 are within a budget of 0.3
@@ -50,7 +50,7 @@ class Limits(NamedTuple):
         strange = [member for member in members if not isinstance(member, Hashable)]
         if strange:
             raise TypeError(
-                f"groups must hold names, such as text or numbers, got {one_line(strange[0])}; an "
+                f"groups must hold names, such as text or numbers, got {in_one_line(strange[0])}; an "
                 "item belongs to one group"
             )
         codes = {name: code for code, name in enumerate(dict.fromkeys(members))}

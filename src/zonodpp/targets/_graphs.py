@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from zonodpp._arguments import listed, one_line
+from zonodpp._arguments import listed, in_one_line
 from zonodpp._linalg.dense import frozen
 from zonodpp._types import Floats, Integers, Labels
 
@@ -153,7 +153,9 @@ def _as_number(value: object, label: object, weight: str) -> float:
                 f"edge weights must be numbers that floats can hold, up to 1.8e308; edge {label} "
                 f"has a larger {weight!r}"
             ) from None
-    raise TypeError(f"edge weights must be numbers; edge {label} has {weight}={one_line(value)!r}")
+    raise TypeError(
+        f"edge weights must be numbers; edge {label} has {weight}={in_one_line(value)!r}"
+    )
 
 
 def _read_adjacency(
