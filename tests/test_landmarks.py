@@ -336,7 +336,7 @@ def test_bad_settings(X, settings, error, message):
 
 def test_bad_input(X):
     selector = LandmarkSelector(3)
-    with pytest.raises(ValueError, match="Negative values"):
+    with pytest.raises(ValueError, match="must not be negative"):
         selector.fit(X, sample_weight=-np.ones(len(X)))
     with pytest.raises(ValueError, match="sample_weight"):
         selector.fit(X, sample_weight=np.ones(3))

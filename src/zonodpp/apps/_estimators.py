@@ -28,6 +28,10 @@ def rows_for(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matri
                 f"X must have rows and columns, got shape {array.shape}. Reshape your data: a "
                 "single column is values[:, None], a single row [values]"
             )
+    for count, what in zip(np.shape(X)[::-1], ("feature", "sample"), strict=True):
+        if not count:
+            found = f"0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is required."
+            raise ValueError(f"X has {found}")
     rows: Matrix = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **checks)
     check_finite(rows, "X")
     return rows

@@ -50,8 +50,8 @@ class Limits(NamedTuple):
         strange = [member for member in members if not isinstance(member, Hashable)]
         if strange:
             raise TypeError(
-                f"groups must hold names, such as text or numbers, got {in_one_line(strange[0])}; an "
-                "item belongs to one group"
+                "groups must hold names, such as text or numbers, one for each item; got "
+                f"{in_one_line(strange[0])}"
             )
         codes = {name: code for code, name in enumerate(dict.fromkeys(members))}
         if at_most is not None and not isinstance(at_most, Mapping):

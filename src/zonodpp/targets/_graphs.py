@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from zonodpp._arguments import listed, in_one_line
+from zonodpp._arguments import as_labels, in_one_line, listed
 from zonodpp._linalg.dense import frozen
 from zonodpp._types import Floats, Integers, Labels
 
@@ -182,8 +182,7 @@ def _read_adjacency(
     pairs = EdgePairs(tail, head)
     if names is None:
         return graph, np.asarray(upper.data), pairs
-    if len(names) != graph.nodes:
-        raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
+    names = as_labels(names, graph.nodes, "names")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(

@@ -16,6 +16,7 @@ from zonodpp._streams import passes
 from zonodpp._streams.passes import RowMoments, View
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, ItemsLike, Labels
+from zonodpp.targets._labels import one_set
 from zonodpp.targets._projection import ProjectionDPP
 
 _SAME = 1e-9  # relative difference that two sums of the same numbers may have
@@ -140,7 +141,7 @@ class StreamedDPP(ProjectionDPP):
         >>> ProjectionDPP.from_features(lambda: iter([X[:5], X[5:]])).rows_of(np.array([6]))
         array([[144., 169.]])
         """
-        numbers = self.items(items, "items")
+        numbers = one_set(self, items, "items")
         return np.asarray(self.source.take(numbers, self._starts).rows, dtype=np.float64)
 
     def _log_probs(self, sets: Integers) -> Floats:
@@ -173,7 +174,7 @@ class StreamedDPP(ProjectionDPP):
                 f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "
                 "target.marginals(items)"
             )
-        white = self._features(np.atleast_1d(self.items(items, "items")))
+        white = self._features(one_set(self, items, "items"))
         leverages: Floats = np.einsum("ij,ij->i", white, white)
         return np.clip(leverages, 0.0, 1.0)
 
