@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
@@ -106,7 +107,7 @@ def as_reals(
         ragged = "inhomogeneous" in str(error)
         why = "its parts differ in length" if ragged else in_one_line(error)
         raise TypeError(f"{name} must hold real numbers: {why}") from None
-    kind = str(getattr(X, "dtype", getattr(X, "type", "")))
+    kind = "" if X is array else str(getattr(X, "dtype", getattr(X, "type", "")))
     if array.dtype.kind not in "biufO" or kind.startswith(_CATEGORIES):
         found = kind if kind.startswith(_CATEGORIES) else array.dtype
         raise TypeError(f"{name} must hold real numbers, got entries of type {in_one_line(found)}")
@@ -124,9 +125,17 @@ def as_reals(
 
 def has_masked(X: object) -> bool:
     """Tell whether an array, or an array within lists, has masked entries."""
-    if isinstance(X, list | tuple):
-        return any(has_masked(part) for part in X if isinstance(part, list | tuple | np.ndarray))
-    return isinstance(X, np.ma.MaskedArray) and bool(np.ma.is_masked(X))
+    parts: list[object] = [X]
+    while parts:  # level by level, as whole lists are looked at faster than their entries
+        kinds = set(map(type, parts))
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            masked = (part for part in parts if isinstance(part, np.ma.MaskedArray))
+            if any(map(np.ma.is_masked, masked)):
+                return True
+        if not any(issubclass(kind, list | tuple) for kind in kinds):
+            return False
+        parts = list(chain.from_iterable(part for part in parts if isinstance(part, list | tuple)))
+    return False
 
 
 def _need_numeric(table: Any, name: str) -> None:
