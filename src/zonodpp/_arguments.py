@@ -42,7 +42,7 @@ def in_one_line(found: object) -> str:
     Examples
     --------
     >>> from zonodpp._arguments import in_one_line
-    >>> in_one_line("two\\nlines"), len(in_one_line("x" * 1000))
+    >>> in_one_line("two\nlines"), len(in_one_line("x" * 1000))
     ('two lines', 200)
     """
     text = " ".join(str(found).split())

@@ -19,18 +19,15 @@ def rows_for(estimator: BaseEstimator, X: MatrixLike, **checks: object) -> Matri
     """Return finite rows as float64; scikit-learn notes or compares the names of columns."""
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
-    if sp.issparse(X):
-        as_matrix(X, "X")
-    else:
-        array = as_reals(X, "X", dtype=None)
-        if array.ndim != 2:
-            raise ValueError(
-                f"X must have rows and columns, got shape {array.shape}. Reshape your data: a "
-                "single column is values[:, None], a single row [values]"
-            )
-    for count, what in zip(np.shape(X)[::-1], ("feature", "sample"), strict=True):
+    shape = as_matrix(X, "X").shape if sp.issparse(X) else as_reals(X, "X", dtype=None).shape
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must have rows and columns, got shape {shape}. Reshape your data: a single column "
+            "is values[:, None], a single row [values]"
+        )
+    for count, what in zip(shape[::-1], ("feature", "sample"), strict=True):
         if not count:
-            found = f"0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is required."
+            found = f"0 {what}(s) (shape={shape}) while a minimum of 1 is required."
             raise ValueError(f"X has {found}")
     rows: Matrix = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **checks)
     check_finite(rows, "X")
