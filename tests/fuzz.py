@@ -15,8 +15,11 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from itertools import chain
 from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is imported: threads do not survive a fork
 
 import numpy as np
 from fuzz_files import call, crafted, damaged, seeds
@@ -31,7 +34,10 @@ def judge(work, seconds=SECONDS):
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     with tempfile.TemporaryFile() as output:
         sys.stdout.flush()
-        child = os.fork()
+        with warnings.catch_warnings():
+            # The only other threads are those of Arrow, which starts new ones in a child.
+            warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)
+            child = os.fork()
         if child == 0:
             _read_in_child(work, output.fileno(), pages * resource.getpagesize() + 4 * MEMORY)
         until = time.monotonic() + seconds

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample
+from zonodpp import Exact, HitAndRun, ProjectionDPP, VolumeSampling, Zonotope, sample
+from zonodpp.apps import DesignRegression, LandmarkSelector, shortlist, summarize
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A)
@@ -251,6 +252,125 @@ TYPES = {
     "flat track": (lambda: sample(TARGET, 1, track=[0, 1]), ["such as [[0, 3], [1, 2]]", "[0, 1]"]),
     "track of text": (lambda: sample(TARGET, 1, track=["ab"]), ["list of sets of items"]),
 }  # fmt: skip
+
+
+STREAMS = {
+    "weights of one batch too short": (
+        lambda: from_features(lambda: [(A.T, np.ones(3))]),
+        ["weights of batch 0", "each of its 8 rows", "(3,)"],
+    ),
+    "weights of a batch that would broadcast": (
+        lambda: from_features(lambda: [(A.T, np.ones(1))]),
+        ["weights of batch 0", "(1,)"],
+    ),
+    "weights of a batch as a table": (
+        lambda: from_features(lambda: [(A.T, np.ones((8, 2)))]),
+        ["weights of batch 0", "(8, 2)"],
+    ),
+    "weights of a batch as a number": (
+        lambda: from_features(lambda: [(A.T, 1.0)]),
+        ["weights of batch 0", "()"],
+    ),
+    "weights in some batches": (
+        lambda: from_features(lambda: [(A.T, np.ones(8)), A.T]),
+        ["batch 1 has no weights and batch 0 has them", "or none"],
+    ),
+    "weights in later batches": (
+        lambda: from_features(lambda: [A.T, A.T, (A.T, np.ones(8))]),
+        ["batch 2 has weights and batch 0 has none"],
+    ),
+}
+
+NO_BATCHES = {
+    "a function that returns nothing": (
+        lambda: from_features(lambda: None),
+        ["the function must return an iterator over batches", "NoneType", "yield"],
+    ),
+    "a batch of three": (
+        lambda: from_features(lambda: [(A.T, np.ones(8), 1)]),
+        ["pair (rows, weights)", "tuple of 3"],
+    ),
+}
+
+MORE_VALUES = {
+    "all items excluded": (
+        lambda: ProjectionDPP([[1.0]]).condition(exclude=[0]),
+        ["1 excluded items are all that could be drawn", "exclude fewer"],
+    ),
+    "several sets included": (
+        lambda: TARGET.condition(include=[[0, 1], [1, 2]]),
+        ["include must be one set of items", "(2, 2)"],
+    ),
+    "flat zonotope": (
+        lambda: Zonotope(np.vstack([A, A[0]])),
+        ["the zonotope is flat", "3 of 4 dimensions", "drop rows"],
+    ),
+    "edges of a cycle": (
+        lambda: from_graph(nx.cycle_graph(3)).to_networkx([0, 1, 2]),
+        ["edges must be a draw", "close a cycle"],
+    ),
+    "edge weight beyond floats": (
+        lambda: from_graph(nx.Graph([(0, 1, {"w": 10**400})]), weight="w"),
+        ["edge weights", "floats can hold", "(0, 1)"],
+    ),
+    "design of too few rows": (
+        lambda: DesignRegression(3).fit(A.T, np.ones(8)),
+        ["4 coefficients (3 columns and an intercept)", "from 4 to 8"],
+    ),
+    "design of too little data": (
+        lambda: DesignRegression().fit(A.T[:3], np.ones(3)),
+        ["X has 3 rows and the model 4 coefficients", "fit_intercept=False"],
+    ),
+    "design with a constant column": (
+        lambda: DesignRegression().fit(put(A.T, np.s_[:, 1], value=2.0), np.ones(8)),
+        ["X with the column of ones of the intercept", "rank 3 but 4", "also constant columns"],
+    ),
+}
+
+MORE_TYPES = {
+    "window": (
+        lambda: HitAndRun(window=np.array([1.0, 2.0])),
+        ["window must be a number, got array([1., 2.])"],
+    ),
+    "groups": (
+        lambda: shortlist(np.ones(8), A.T, 2, groups=[[1]] * 8, at_most=1),
+        ["groups must hold names", "got [1]"],
+    ),
+    "query": (
+        lambda: summarize("Low tide. High tide. No tide.", 1, query=5),
+        ["query must be text, got 5"],
+    ),
+    "kernel_params": (
+        lambda: LandmarkSelector(2, kernel_params=3).fit(A.T),
+        ["kernel_params must be a dict", "got 3"],
+    ),
+    "progress": (lambda: sample(TARGET, 1, progress="no"), ["progress must be True or False"]),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_batches(name):
+    refuses(STREAMS[name][0], ValueError, *STREAMS[name][1])
+
+
+@pytest.mark.parametrize("name", NO_BATCHES)
+def test_what_is_no_batch(name):
+    refuses(NO_BATCHES[name][0], TypeError, *NO_BATCHES[name][1])
+
+
+@pytest.mark.parametrize("name", MORE_VALUES)
+def test_values_of_other_entries(name):
+    refuses(MORE_VALUES[name][0], ValueError, *MORE_VALUES[name][1])
+
+
+@pytest.mark.parametrize("name", MORE_TYPES)
+def test_types_of_other_entries(name):
+    refuses(MORE_TYPES[name][0], TypeError, *MORE_TYPES[name][1])
+
+
+def test_labels_may_come_one_after_another():
+    named = shortlist(np.arange(8.0), A.T, 2, labels=(f"item {i}" for i in range(8)))
+    assert named.labels == [f"item {i}" for i in named]
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -75,6 +75,7 @@ def test_an_interrupted_run_goes_on(target, tmp_path):
 # is not killed. All are forks of one process, since the imports take longer than a run.
 SCRIPT = """
     import os, signal, sys
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
     import numpy as np
     from zonodpp import ProjectionDPP, _files, sample
     from zonodpp.runs import _checkpoint as checkpoint, _slices as slices, _tasks as tasks
@@ -424,7 +425,10 @@ def test_generators_that_would_read_outside_their_memory(target, tmp_path, name,
     header, arrays = read_arrays(tmp_path / "run", "checkpoint")
     change(header, arrays)
     write_arrays(tmp_path / "run", "checkpoint", header, arrays)
-    with pytest.raises(ValueError, match=rf"run is damaged .*{index} of generator {name}"):
+    # NumPy 2.5 refuses such a state itself, and calls the places so.
+    there = {"pos": "state position", "buffer_pos": "buffer_pos"}[index]
+    message = rf"run is damaged .*({index} of generator {name}|{there} must be between)"
+    with pytest.raises(ValueError, match=message):
         sample(target, 30, checkpoint=tmp_path / "run", **{**CALL, "rng": None})
 
 

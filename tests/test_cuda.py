@@ -59,3 +59,19 @@ except (ImportError, RuntimeError) as error:
 """
     done = run_python(code, NUMBA_ENABLE_CUDASIM="0", CUDA_VISIBLE_DEVICES="")
     assert "zonodpp[cuda]" in done.stdout or "needs an NVIDIA GPU" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(ON_DEVICE, reason="kernels run here")
+def test_versions_that_do_not_go_together_are_named(monkeypatch):
+    from zonodpp import ProjectionDPP, sample
+    from zonodpp._cuda import versions
+
+    def stand_in(module):
+        assert module == "numba.cuda.np.arrayobj"
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr(versions, "on_use", stand_in)
+    monkeypatch.setattr(versions, "version", {"numba-cuda": "0.30.4"}.get)
+    words = r"numba-cuda 0\.30\.4 and NumPy .* do not go together .*'row_stack'.*zonodpp\[cuda\]"
+    with pytest.raises(ImportError, match=words):
+        sample(ProjectionDPP([[1, 2, 0], [0, 1, 2]]), 1, device="cuda")

@@ -277,7 +277,7 @@ def test_only_labels_of_drawn_rows_are_read(rescaled):
     both.fit(POSITIONS[:, None], known)
     assert both.coef_[:, 0] == pytest.approx([model.coef_[0], -model.coef_[0]])
     assert both.predict([[2.0]])[0, 0] == pytest.approx(model.predict([[2.0]])[0])
-    with pytest.raises(ValueError, match="y contains NaN"):
+    with pytest.raises(ValueError, match="y has NaN"):
         model.fit(POSITIONS[:, None], np.full(12, np.nan))
     with pytest.raises(ValueError, match="got an array of shape"):
         model.fit(POSITIONS[:, None], lambda rows: 1.0)

@@ -94,6 +94,14 @@ class TestPsrf:
         x = make_chains("sticky", 4, 100, 1)
         assert psrf(x.astype(bool)) == psrf(x.astype(np.int8)) == psrf(x.tolist()) == psrf(x)
 
+    @pytest.mark.parametrize("exponent", [-1000, -330, 330, 1000])
+    def test_units_change_nothing(self, exponent):
+        x = np.random.default_rng(0).normal(size=(3, 200))
+        assert psrf(np.ldexp(x, exponent)) == psrf(x)
+        assert (
+            psrf_evolution(np.ldexp(x, exponent)).upper.tolist() == psrf_evolution(x).upper.tolist()
+        )
+
     def test_moving_and_stretching_change_nothing(self):
         x = make_chains("autoregressive", 4, 200, 1)
         np.testing.assert_allclose(psrf(1e5 - 3 * x), psrf(x), rtol=1e-9)

@@ -102,9 +102,9 @@ def test_counts_above_sixty_four_copies():
 
 
 def test_bad_sets():
-    with pytest.raises(ValueError, match="got number 9"):
+    with pytest.raises(ValueError, match="from 0 to 0, got values from 9"):
         mean_rouge([["a"]], [[9]], [[0]])
-    with pytest.raises(ValueError, match="got number -2"):
+    with pytest.raises(ValueError, match="from 0 to 1, got values from -2"):
         mean_rouge([["a"], ["b"]], [[-2]], [[0]])
     with pytest.raises(ValueError, match="expected sets of sentences"):
         minimum_bayes_risk([["a"]], np.empty((0, 3)))

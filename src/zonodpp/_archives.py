@@ -75,7 +75,7 @@ def check_array(stream: IO[bytes], size: int) -> int:
         readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
         shape, _, dtype = readers[npy.read_magic(stream)](stream)
     except Exception as error:  # NumPy evaluates the header as Python, which fails in many ways
-        raise ValueError(f"the header of an array cannot be read: {error}") from error
+        raise ValueError("the header of an array cannot be read") from error
     count = math.prod(shape)
     if min(shape, default=0) < 0 or count * dtype.itemsize > size - stream.tell():
         raise ValueError(f"an array of shape {shape} is announced, but the data end before")

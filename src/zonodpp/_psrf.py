@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, check_finite
+from zonodpp._arguments import as_count, as_reals
 from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers
 
@@ -187,6 +187,7 @@ def _psrf(x: Floats, confidence: float) -> Psrf:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, such as 0.95; got {confidence!r}")
     m, n = x.shape
+    x = _of_size_one(x)
     moved = x - x[:, :1]  # so that a constant chain has variance zero, not rounding noise
     variances = moved.var(axis=1, ddof=1)
     off_w, off_b = _deviations(variances), _deviations(x[:, 0] + moved.mean(axis=1))
@@ -207,6 +208,15 @@ def _psrf(x: Floats, confidence: float) -> Psrf:
         point = np.sqrt(adjustment * (fixed + random))
         upper = np.sqrt(adjustment * (fixed + quantile * random))
     return Psrf(float(point), float(upper))
+
+
+def _of_size_one(x: Floats) -> Floats:
+    """Return x times a power of two: fourth powers of its deviations are then no overflow.
+
+    The factor has no units: it changes none of the results.
+    """
+    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))
+    return np.ldexp(x, -int(np.frexp(np.abs(x - x[0, 0]).max())[1]))
 
 
 def _deviations(values: Floats) -> Floats:
@@ -231,10 +241,9 @@ def _f_quantile(p: float, dfn: float, dfd: float) -> float:
 
 def as_chains(x: ArrayLike, chains: int, draws: int) -> Floats:
     """Check values of at least so many chains and draws, (chains, draws)."""
-    values = np.asarray(x, dtype=np.float64)
+    values = as_reals(x, "x", finite=True)
     if values.ndim != 2 or values.shape[0] < chains or values.shape[1] < draws:
         needed = f"(chains, draws) with at least {chains} chain(s) of {draws} draws"
         more = "sample(target, 1000, chains=4) draws four chains of 1000 draws"
         raise ValueError(f"x must be {needed}, got an array of shape {values.shape}; {more}")
-    check_finite(values, "x")
     return values

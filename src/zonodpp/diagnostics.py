@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_positive, one_of
+from zonodpp._arguments import as_positive, as_reals, one_of
 from zonodpp._optional import on_use, optional
 from zonodpp._psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp._types import Floats, Integers, ItemsLike
@@ -145,7 +145,10 @@ def deciles(x: ArrayLike) -> Deciles:
     >>> deciles(np.arange(11.0)[:, None])
     Deciles(median=array([5.]), lower=array([1.]), upper=array([9.]))
     """
-    lower, median, upper = np.quantile(np.asarray(x, dtype=np.float64), [0.1, 0.5, 0.9], axis=0)
+    values = as_reals(x, "x", finite=True)
+    if not values.size:
+        raise ValueError(f"x must have numbers of at least one chain, got shape {values.shape}")
+    lower, median, upper = np.quantile(np.atleast_1d(values), [0.1, 0.5, 0.9], axis=0)
     return Deciles(median, lower, upper)
 
 

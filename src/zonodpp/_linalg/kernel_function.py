@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 
-from zonodpp._arguments import check_finite
+from zonodpp._arguments import as_reals
 from zonodpp._linalg.dense import EPS, row_chunks, to_dense, unit_rows
 from zonodpp._optional import optional
 from zonodpp._types import Booleans, Floats, Matrix
@@ -195,15 +195,9 @@ def times_power_of_two(X: Floats, exponent: int) -> Floats:
 
 
 def _checked_block(kernel: Callable[[Any, Any], ArrayLike], X: Matrix, Y: Matrix) -> Floats:
-    block = np.asarray(kernel(X, Y))
-    expected = (X.shape[0], Y.shape[0])
-    if block.shape != expected:
-        raise ValueError(
-            f"kernel(X, Y) must return an array of shape {expected}, one entry for each pair of "
-            f"rows, got {block.shape}"
-        )
-    check_finite(block, "kernel(X, Y)")
-    return block
+    shape = (X.shape[0], Y.shape[0])
+    expected = f"the shape {shape}, one entry for each pair of rows"
+    return as_reals(kernel(X, Y), "kernel(X, Y)", shape, expected, finite=True, dtype=None)
 
 
 def _rbf(X: Matrix, Y: Matrix, gamma: float) -> Floats:
@@ -332,27 +326,12 @@ def squares_about(X: Matrix, mean: Floats) -> Floats:
 
 
 def weighted_mean(X: Matrix, weights: Floats) -> Floats:
-    """Return the mean of the weighted rows."""
-    return np.add(*_origin_and_mean(X, weights))
-
-
-def _origin_and_mean(X: Matrix, weights: Floats) -> tuple[Floats, Floats]:
-    """Return one of the rows, zero if they are sparse, and the mean of the rows less that one.
-
-    An offset of the columns does not change the second part.
-    """
+    """Return the mean of the weighted rows, summed from one of them so that offsets keep digits."""
     if not isinstance(X, np.ndarray):
-        return np.zeros(X.shape[1]), np.asarray(weights @ X) / weights.sum()
+        return np.asarray(weights @ X / weights.sum())
     first = X[np.argmax(weights > 0)]  # rows of weight zero may lie anywhere
     sums = [weights[span] @ (rows - first) for span, rows in _blocks(X)]
-    return first, np.sum(sums, axis=0) / weights.sum()
-
-
-def variance_of_entries(X: Matrix, weights: Floats) -> float:
-    """Return the variance of all entries of the weighted rows."""
-    origin, mean = _origin_and_mean(X, weights)
-    scatter = float(weights @ squares_about(X, origin + mean))
-    return scatter / float(weights.sum() * mean.size) + float((origin - origin[0] + mean).var())
+    return np.asarray(first + np.sum(sums, axis=0) / weights.sum())
 
 
 def spread_of(X: Matrix, weights: Floats | None = None) -> float:
@@ -363,15 +342,17 @@ def spread_of(X: Matrix, weights: Floats | None = None) -> float:
 
 
 def scale_gamma(X: Matrix, weights: Floats) -> Gamma:
-    """Return one over the number of columns and the variance of all entries (scikit-learn's SVC).
+    """Return one over the sum of the variances of the columns; 1 if all rows are equal.
 
-    It is 1 if all entries are equal.
+    For columns of equal means this is the "scale" of scikit-learn's SVC, 1 / (d X.var()), which
+    takes the variance of all entries at once and so depends on the offsets of columns.
     """
-    units = Units.of(X, origin=True)
-    variance = variance_of_entries(units.place(X), weights)
+    units = Units.of(X)
+    placed = units.place(X)
+    variance = float(weights @ squares_about(placed, weighted_mean(placed, weights)))
     if not variance > 0:
         return Gamma(1.0)
-    return Gamma(1.0 / (X.shape[1] * variance), -2 * units.exponent)
+    return Gamma(float(weights.sum()) / variance, -2 * units.exponent)
 
 
 def median_gamma_of(X: Matrix, name: str) -> Gamma:

@@ -52,8 +52,6 @@ class View:
 
         An entry that is not finite is an error.
         """
-        if batch.rows.ndim != 2:
-            raise ValueError(f"batch {number} must be a table of rows, got {batch.rows.shape}")
         m, d = batch.rows.shape
         step = max(d, BLOCK // max(1, d), 1)
         room = np.empty((min(m, step), d))  # one for all blocks: new memory costs more than sums

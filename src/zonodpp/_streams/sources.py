@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._arguments import is_dataframe
+from zonodpp._arguments import as_reals, is_dataframe
 from zonodpp._optional import on_use, optional
 from zonodpp._stderr import Stderr, is_watched
 from zonodpp._threads import one_thread
@@ -37,6 +37,20 @@ class Batch(NamedTuple):
 
     rows: NDArray[np.generic]  # (m, d)
     weights: Weights
+
+    @classmethod
+    def of(cls, number: int, rows: object, weights: object = None) -> Self:
+        """Check that rows and weights are real numbers, one weight for each row.
+
+        Whether they are finite is seen when they are read, block by block.
+        """
+        name = f"batch {number}"
+        table = as_reals(rows, name, (None, None), "rows and columns", dtype=None)
+        if weights is None:
+            return cls(table, None)
+        expected = f"one entry for each of its {len(table)} rows"
+        wanted = (len(table),)
+        return cls(table, as_reals(weights, f"weights of {name}", wanted, expected, dtype=None))
 
 
 Task = Callable[[int, Batch], Result]
@@ -112,13 +126,48 @@ class _IteratedRows(RowSource):
     def batches(self, wanted: Integers | None = None) -> Iterator[tuple[int, Batch]]:
         """Go through the iterator, up to the last batch that is wanted."""
         last = np.inf if wanted is None else wanted.max(initial=-1)
-        for number, found in enumerate(self.function()):
+        weighted = None  # whether the first batch has weights
+        for number, found in enumerate(self._found()):
             if number > last:
                 return
+            rows, weights = found if isinstance(found, tuple) else (found, None)
+            weighted = weights is not None if weighted is None else weighted
+            if (weights is not None) != weighted:
+                has, had = ("no weights", "has them") if weighted else ("weights", "has none")
+                raise ValueError(
+                    f"batch {number} has {has} and batch 0 {had}; let every batch come with its "
+                    "weights, or none"
+                )
             if wanted is None or number in wanted:
-                rows, weights = found if isinstance(found, tuple) else (found, None)
-                weights = None if weights is None else np.asarray(weights)
-                yield number, Batch(np.asarray(rows), weights)
+                yield number, Batch.of(number, rows, weights)
+
+    def _found(self) -> Iterator[MatrixLike | tuple[MatrixLike, ArrayLike | None]]:
+        """Yield what the function has, rows or pairs; errors say what the function should do."""
+        found = self.function()
+        if not isinstance(found, Iterable):
+            raise TypeError(
+                "the function must return an iterator over batches of rows, got "
+                f"{type(found).__name__}; let it return a list or a generator, or yield the batches"
+            )
+        iterator = iter(found)
+        while True:
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            except ValueError as error:
+                if str(error) != "generator already executing":
+                    raise
+                raise ValueError(
+                    "the function returned a generator that another thread is reading; let it "
+                    "return a new one at each call"
+                ) from None
+            if isinstance(batch, tuple) and len(batch) != 2:
+                raise TypeError(
+                    "a batch must be an array of rows or a pair (rows, weights), got a tuple of "
+                    f"{len(batch)}"
+                )
+            yield batch
 
 
 @dataclass(frozen=True)
@@ -148,71 +197,146 @@ def _dask_rows(tasks: Iterable[Any]) -> RowSource:
     return _DaskRows(tuple(batch.compute for batch in batches), batches)
 
 
-def _map_rows(
-    path: str, dtype: np.dtype[np.generic], offset: int, shape: tuple[int, int], weights: Weights
-) -> Batch:
-    """Return rows of a file as a memory map of their own, whose memory is freed after use."""
-    return Batch(np.asarray(np.memmap(path, dtype, "r", offset, shape)), weights)
+@dataclass(frozen=True)
+class _MappedRows(RowSource):
+    """The rows of a memory map.
+
+    To another process a map travels as the name of its file, if that still holds the same rows.
+    A map may have been changed in memory, and its file replaced or removed: then the rows travel.
+    """
+
+    mapped: np.memmap[Any, np.dtype[np.generic]]
+    weights: Weights
+
+    def __reduce__(self) -> tuple[Callable[..., RowSource], tuple[Any, ...]]:
+        X = self.mapped
+        place = (os.fspath(X.filename or ""), X.dtype, "r", X.offset, X.shape)
+        with contextlib.suppress(OSError, ValueError):
+            if _is_whole(X) and _equal(X, np.memmap(*place)):  # type: ignore[call-overload]
+                return _map_again, (place, self.weights)
+        return array_rows, (np.array(X), self.weights)
+
+
+def _is_whole(X: np.memmap[Any, np.dtype[np.generic]]) -> bool:
+    """Tell whether a map is all of the rows after its offset: a view has the offset of its base."""
+    return isinstance(X.base, mmap.mmap) and X.flags.c_contiguous
+
+
+def _equal(X: NDArray[np.generic], Y: NDArray[np.generic]) -> bool:
+    """Tell whether two arrays of one shape have the same bytes in all of their rows."""
+    step = max(1, BATCH // max(1, X.shape[1]))
+    spans = (slice(start, start + step) for start in range(0, len(X), step))
+    return all(X[span].tobytes() == Y[span].tobytes() for span in spans)
+
+
+def _map_again(place: tuple[Any, ...], weights: Weights) -> RowSource:
+    return array_rows(np.memmap(*place), weights)
+
+
+def _mapped_batch(X: np.memmap[Any, np.dtype[np.generic]], span: slice, weights: Weights) -> Batch:
+    """Return rows of a map, after what was read of it before has left the memory.
+
+    The system would keep all pages of the file that were read until others need the memory.
+    """
+    # Pages of a copy-on-write map may have been changed, and are then nowhere else.
+    if X.mode != "c" and isinstance(X.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        X.base.madvise(mmap.MADV_DONTNEED)
+    return Batch(np.asarray(X[span]), weights)
 
 
 def array_rows(X: NDArray[np.generic], weights: ArrayLike | None) -> RowSource:
     """Return the rows of an array or a memory map, in batches of 8 MiB as float64."""
-    if X.ndim != 2:
-        raise ValueError(f"X must be a table of rows, got an array of shape {X.shape}")
+    as_reals(X, "X", (None, None), "rows and columns", dtype=None)
     n, d = X.shape
-    of = None if weights is None else np.asarray(weights)
-    if of is not None and of.shape != (n,):
-        raise ValueError(f"weights must have one entry for each of the {n} items, got {of.shape}")
+    of = None
+    if weights is not None:
+        expected = f"one entry for each of the {n} items"
+        of = as_reals(weights, "weights", (n,), expected, dtype=None)
     step = max(d, BATCH // max(1, d), 1)
     readers: list[Callable[[], Batch]] = []
-    # A view of a memory map does not know its own offset; it is then read as an array.
-    mapped = isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.flags.c_contiguous
-    path = X.filename if mapped else None  # type: ignore[attr-defined]
     for start in range(0, n, step):
         span = slice(start, start + step)
-        rows, here = X[span], None if of is None else of[span]
-        if path is None:
-            readers.append(partial(Batch, rows, here))
+        here = None if of is None else of[span]
+        if isinstance(X, np.memmap):
+            readers.append(partial(_mapped_batch, X, span, here))
         else:
-            offset = X.offset + start * d * X.itemsize  # type: ignore[attr-defined]
-            readers.append(partial(_map_rows, os.fspath(path), X.dtype, offset, rows.shape, here))
-    return RowSource(tuple(readers))
+            readers.append(partial(Batch, X[span], here))
+    return (
+        _MappedRows(tuple(readers), X, of)
+        if isinstance(X, np.memmap)
+        else RowSource(tuple(readers))
+    )
 
 
-def _of_table(table: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
-    """Return columns of a pandas or an Arrow table."""
-    rows = np.column_stack([table[name].to_numpy() for name in columns])
-    return Batch(rows, None if weights is None else table[weights].to_numpy())
+def _of_table(table: Any, columns: tuple[str, ...], weights: str | None, number: int) -> Batch:
+    """Return columns of numbers of a pandas or an Arrow table."""
+    named = {name: f"column {name!r} of batch {number}" for name in (*columns, weights) if name}
+    found = {name: as_reals(table[name], told, dtype=None) for name, told in named.items()}
+    rows = np.column_stack([found[name] for name in columns])
+    return Batch(rows, None if weights is None else found[weights])
 
 
-def _row_group(fragment: Any, columns: tuple[str, ...], weights: str | None) -> Batch:
+def _ids_of(table: Any, columns: tuple[str, ...], weights: None, number: int) -> Batch:
+    """Return the column of ids of a pandas or an Arrow table, which may hold anything."""
+    return Batch(np.column_stack([table[name].to_numpy() for name in columns]), weights)
+
+
+Reader = Callable[[Any, tuple[str, ...], Any, int], Batch]  # of a table
+
+
+def _row_group(
+    read: Reader, fragment: Any, columns: tuple[str, ...], weights: str | None, number: int
+) -> Batch:
     """Read a row group of a Parquet file."""
     names = [name for name in (*columns, weights) if name is not None]
-    return _of_table(fragment.to_table(columns=names), columns, weights)
+    return read(fragment.to_table(columns=names), columns, weights, number)
 
 
-def _parquet_rows(dataset: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
+def _parquet_rows(
+    read: Reader, dataset: Any, columns: tuple[str, ...], weights: str | None
+) -> RowSource:
     """Return the rows of a Parquet dataset, one batch for each row group."""
     groups = [part for file in dataset.get_fragments() for part in file.split_by_row_group()]
-    return RowSource(tuple(partial(_row_group, group, columns, weights) for group in groups))
+    parts = enumerate(groups)
+    return RowSource(
+        tuple(partial(_row_group, read, part, columns, weights, k) for k, part in parts)
+    )
 
 
-def _frame_rows(X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
+def _frame_rows(read: Reader, X: Any, columns: tuple[str, ...], weights: str | None) -> RowSource:
     """Return the rows of a Dask dataframe, one batch for each partition."""
-    read = _delayed(_of_table)
-    return _dask_rows(read(part, columns, weights) for part in X.to_delayed())
+    task = _delayed(read)
+    return _dask_rows(task(part, columns, weights, k) for k, part in enumerate(X.to_delayed()))
 
 
 def dask_rows(X: Any, weights: Any) -> RowSource:
     """Return the rows of a Dask array, one batch for each chunk of rows."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, got shape {X.shape}")
     X = X.rechunk({1: -1})
     blocks = X.to_delayed().ravel()
     of: Sequence[object] = [None] * len(blocks)
-    if hasattr(weights, "to_delayed"):
-        of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
-    elif weights is not None:
-        of = np.split(np.asarray(weights), np.cumsum(X.chunks[0])[:-1])
-    return _dask_rows(map(_delayed(Batch), blocks, of))
+    if weights is not None:
+        n = len(blocks) and sum(X.chunks[0])
+        if n != n:  # NaN: Dask does not know how many rows a chunk has
+            _refuse_unknown_chunks()
+        expected = f"one entry for each of the {n} items"
+        if not hasattr(weights, "to_delayed"):
+            weights = as_reals(weights, "weights", (n,), expected, dtype=None)
+            of = np.split(weights, np.cumsum(X.chunks[0])[:-1])
+        elif weights.shape != (n,):
+            raise ValueError(f"weights must have {expected}, got shape {weights.shape}")
+        else:
+            of = list(weights.rechunk({0: X.chunks[0]}).to_delayed().ravel())
+    numbers = range(len(blocks))
+    return _dask_rows(map(_delayed(Batch.of), numbers, blocks, of))
+
+
+def _refuse_unknown_chunks() -> NoReturn:
+    raise ValueError(
+        "the chunks of X have unknown lengths, so that weights cannot be matched with rows; call "
+        "X.compute_chunk_sizes() first"
+    )
 
 
 def _chosen(
@@ -240,7 +364,7 @@ def take_columns(
     if not is_dataframe(X) or (columns is None and ids is None and named is None):
         return X, weights
     found = list(_chosen(list(X.columns), columns, named, ids))
-    weights = weights if named is None else X[named].to_numpy()
+    weights = weights if named is None else X[named]
     return (X if ids is None else X.set_index(ids))[found], weights
 
 
@@ -254,11 +378,12 @@ def source_of(
     if isinstance(X, str | os.PathLike):
         data = optional("pyarrow.dataset", "parquet", "reading Parquet").dataset(X)
         found = _chosen(data.schema.names, columns, weights, ids)
-        labels = None if ids is None else _parquet_rows(data, (ids,), None)
-        return _parquet_rows(data, found, weights), labels
+        labels = None if ids is None else _parquet_rows(_ids_of, data, (ids,), None)
+        return _parquet_rows(_of_table, data, found, weights), labels
     if dask and hasattr(X, "columns"):
         found = _chosen(list(X.columns), columns, weights, ids)
-        return _frame_rows(X, found, weights), None if ids is None else _frame_rows(X, (ids,), None)
+        labels = None if ids is None else _frame_rows(_ids_of, X, (ids,), None)
+        return _frame_rows(_of_table, X, found, weights), labels
     if is_dataframe(X):
         return None
     kinds = {"a memory map": mapped, "a Dask array": dask, "a function": callable(X)}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression
-from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from zonodpp._arguments import as_count, as_flag
+from zonodpp._arguments import as_count, as_flag, as_reals, check_finite
+from zonodpp._linalg.dense import to_dense
+from zonodpp._linalg.gram import RankError
 from zonodpp._types import Floats, Integers, MatrixLike
+from zonodpp.apps._estimators import rows_for
 from zonodpp.runs._sampling import sample
 from zonodpp.targets._design import Design
 
@@ -120,17 +123,26 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         """
         if y is None:
             raise ValueError("DesignRegression requires y to be passed, but the target y is None")
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = to_dense(rows_for(self, X, ensure_min_samples=2))
         has_intercept = as_flag(self.fit_intercept, "fit_intercept")
         columns = np.column_stack([np.ones(len(X)), X]) if has_intercept else X
         n, d = columns.shape
-        k = min(2 * d, max(n, d)) if self.k is None else as_count(self.k, "k", 1)
+        k = min(2 * d, n) if self.k is None else as_count(self.k, "k", 1)
+        self._need_rows(k, n, d, has_intercept)
         if not callable(y):
-            check_consistent_length(X, y)
+            _need_labels(y, n)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         rescaled = as_flag(self.rescaled, "rescaled")
-        target = Design(columns, min(k, d) if rescaled else k)
+        try:
+            target = Design(columns, d if rescaled else k)
+        except RankError as error:
+            ones = " with the column of ones of the intercept" if has_intercept else ""
+            others = ", also constant columns" if has_intercept else ""
+            raise ValueError(
+                f"X{ones} has numerical rank {error.rank} but {d} columns: these must be linearly "
+                f"independent. Drop columns that depend on others{others}"
+            ) from None
         drawn = sample(target, 1, rng=rng, progress=False).subsets[0, 0].astype(np.int64)
         weights = np.ones(k)  # of the rows in least squares
         if rescaled:
@@ -140,15 +152,30 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
             weights = 1.0 / leverages[drawn]
         self.indices_ = drawn
         rows, places = np.unique(drawn, return_inverse=True)
-        labels = np.asarray(y(rows) if callable(y) else np.asarray(y)[rows], dtype=np.float64)
+        labels = as_reals(y(rows) if callable(y) else _taken(y, rows), "y")
         if labels.ndim not in (1, 2) or len(labels) != rows.size:
             needed = f"y must give one label, or one row of labels, for each of {rows.size} rows"
             raise ValueError(f"{needed} that were drawn, got an array of shape {labels.shape}")
-        assert_all_finite(labels, input_name="y")
+        check_finite(labels, "y")
         model = LinearRegression(fit_intercept=has_intercept)
         model.fit(X[drawn], labels[places], sample_weight=weights)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         return self
+
+    def _need_rows(self, k: int, n: int, d: int, has_intercept: bool) -> None:
+        """Raise an error unless d coefficients can be fitted to k of n rows."""
+        parts = f"{d - 1} columns and an intercept" if has_intercept else f"{d} columns"
+        fewer = "fewer columns, or fit_intercept=False" if has_intercept else "fewer columns"
+        if n < d:
+            raise ValueError(
+                f"X has {n} rows and the model {d} coefficients ({parts}): there must be at least "
+                f"as many rows; take more rows or {fewer}"
+            )
+        if not d <= k <= n:
+            raise ValueError(
+                f"k = {k} rows cannot be drawn: the model has {d} coefficients ({parts}) and X "
+                f"{n} rows; take k from {d} to {n}"
+            )
 
     def predict(self, X: MatrixLike) -> Floats:
         """Predict the labels of rows.
@@ -171,5 +198,22 @@ class DesignRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type
         array([9.])
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = rows_for(self, X, reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_)
+
+
+def _taken(y: Any, rows: Integers) -> object:
+    """Return the labels of some rows; all others may be anything."""
+    if isinstance(y, list | tuple):
+        return [y[row] for row in rows.tolist()]
+    if hasattr(y, "iloc"):  # of pandas
+        return y.iloc[rows]
+    return (y if isinstance(y, np.ndarray) else np.asarray(y))[rows]
+
+
+def _need_labels(y: Any, n: int) -> None:
+    """Raise an error unless there is one label for each of n rows."""
+    known = y if isinstance(y, list | tuple) or hasattr(y, "iloc") else np.asarray(y)
+    count = 1 if isinstance(known, np.ndarray) and known.ndim == 0 else len(known)
+    if count != n:
+        raise ValueError(f"y must have one label for each of the {n} rows, got {count}")

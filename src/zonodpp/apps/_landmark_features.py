@@ -17,6 +17,7 @@ from sklearn.manifold import Isomap
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import has_fit_parameter
 
+from zonodpp._arguments import as_reals
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.kernel_function import (
     KernelFunction,
@@ -128,7 +129,7 @@ def _coordinates(
     """Return the coordinates of the rows that the transformer computes, and the transformer."""
     weighted = has_fit_parameter(transformer, "sample_weight")
     Z = transformer.fit_transform(X, **({"sample_weight": weights} if weighted else {}))
-    Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else np.asarray(Z, dtype=np.float64)
+    Z = Z.tocsr().astype(np.float64) if sp.issparse(Z) else as_reals(Z, "the transformer's result")
     if Z.ndim != 2 or Z.shape[0] != X.shape[0] or not Z.shape[1]:
         needed = f"one row of coordinates for each of the {X.shape[0]} rows"
         raise ValueError(f"the transformer must give {needed}, got an array of shape {Z.shape}")

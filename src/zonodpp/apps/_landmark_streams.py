@@ -58,7 +58,7 @@ def rows_beyond_memory(
 
 
 def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[StreamedDPP, float]:
-    """Return the law of m landmarks, and the variance of all entries.
+    """Return the law of m landmarks, and the sum of the variances of the columns.
 
     With ``downweight``, rows far from the principal directions weigh less.
     """
@@ -82,5 +82,5 @@ def streamed_target(source: RowSource, m: int, downweight: bool) -> tuple[Stream
             "the squares of differences of rows of X vanish; multiply the columns first"
         )
     mean = float(left_out(np.array([scatter]), axes.spread[None])[0]) / moments.weight
-    variance = scatter / (moments.weight * moments.mean.size) + float(moments.mean.var())
-    return StreamedDPP(source, _SimplexView(axes=axes, left_out=downweight * mean)), variance
+    law = StreamedDPP(source, _SimplexView(axes=axes, left_out=downweight * mean))
+    return law, scatter / moments.weight

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from zonodpp._arguments import as_count, as_positive, check_finite, one_of
+from zonodpp._arguments import as_count, as_positive, in_one_line, one_of
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.kernel import rounding_share
 from zonodpp._linalg.kernel_function import (
@@ -26,6 +26,7 @@ from zonodpp._linalg.kernel_function import (
 )
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
+from zonodpp.apps._estimators import rows_for, weights_for
 from zonodpp.apps._landmark_features import features_for_draws, outlyingness
 from zonodpp.apps._landmark_rows import DistinctRows, merge
 from zonodpp.apps._landmark_search import PICKERS
@@ -66,9 +67,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         The kernel to approximate: a name that `sklearn.metrics.pairwise.pairwise_kernels` knows,
         or a function of two rows.
     gamma : float, "scale" or None, default "scale"
-        Parameter of the kernel. "scale" is ``1 / (n_features * X.var())`` as in
-        `sklearn.svm.SVC`, which also counts how much the means of the columns differ; None leaves
-        it to the kernel.
+        Parameter of the kernel. "scale" is ``1 / X.var(axis=0).sum()``, which is that of
+        `sklearn.svm.SVC` if the columns have equal means; None leaves it to the kernel.
     kernel_params : dict, optional
         Further parameters of the kernel.
     downweight_outliers : bool, default True
@@ -168,22 +168,22 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         m = as_count(self.n_landmarks, "n_landmarks", 1)
         n_draws = as_count(self.n_draws, "n_draws", 1)
+        if not isinstance(self.kernel_params, dict | None):
+            found = in_one_line(repr(self.kernel_params))
+            raise TypeError(f"kernel_params must be a dict of parameters by name, got {found}")
         method = self._method()
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         source = rows_beyond_memory(X, sample_weight, self.transformer)
         if source is not None:
             return self._fit_in_passes(source, m, n_draws, method, rng)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
-        check_finite(X, "X")  # scikit-learn's message names other estimators
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X = rows_for(self, X, accept_sparse="csr")
+        weights = weights_for(sample_weight, X.shape[0])
         largest = max(float(X.max()), -float(X.min()))
         if largest > _LARGEST:
             found = f"X has entries up to {largest:.3g} in size"
             limit = f"squares of numbers above {_LARGEST:g} overflow"
             raise ValueError(f"{found}, and {limit}; scale the columns first")
-        if not weights.any():
-            raise ValueError("the weights of all rows are zero: none could ever be picked")
         given = merge(X, weights)
         rows = given.rows
         if len(rows) < m:
@@ -231,7 +231,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         indices = self._draw(streamed, n_draws, method, rng)
         landmarks = streamed.rows_of(indices)
         self.n_features_in_ = landmarks.shape[1]
-        scale = 1.0 / (self.n_features_in_ * variance) if variance > 0 else 1.0
+        scale = 1.0 / variance if variance > 0 else 1.0
         self._set_kernel(landmarks, Gamma(scale))
         self._keep(landmarks, indices)
         return self
@@ -291,7 +291,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         (2, 2)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = rows_for(self, X, accept_sparse="csr", reset=False)
         similarities = self._kernel.scaled(X, self.landmarks_)
         return times_power_of_two(similarities @ self.normalization_, self._kernel.exponent)
 

@@ -118,7 +118,8 @@ def diverse_rows(
     if k > n:
         raise ValueError(f"k = {k} rows asked for, but the table has {n}")
     counted = table
-    if weights is not None and np.ndim(weights) == 0:  # type: ignore[arg-type]
+    named = isinstance(weights, Hashable) and not isinstance(weights, tuple | None)
+    if named and np.ndim(weights) == 0:  # type: ignore[arg-type]
         if weights not in table.columns:
             raise ValueError(f"weights={weights!r} is no column of the table")
         counted, weights = table.drop(columns=weights), table[weights]

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, as_positive, as_scores
+from zonodpp._arguments import as_count, as_labels, as_positive, as_scores, in_one_line
 from zonodpp._types import Booleans, Floats, Integers
 
 _ROUNDED = 1.0 + 1e-12  # so that costs 0.1, 0.1 and 0.1 are within a budget of 0.3
@@ -46,9 +46,13 @@ class Limits(NamedTuple):
             raise ValueError("at_least and at_most are quotas of groups: pass groups too")
         if budget is None and not quotas:
             return None
-        members = [None] * n if groups is None else list(groups)
-        if len(members) != n:
-            raise ValueError(f"groups must name the group of each of {n} items, got {len(members)}")
+        members = [None] * n if groups is None else as_labels(groups, n, "groups")
+        strange = [member for member in members if not isinstance(member, Hashable)]
+        if strange:
+            raise TypeError(
+                "groups must hold names, such as text or numbers, one for each item; got "
+                f"{in_one_line(strange[0])}"
+            )
         codes = {name: code for code, name in enumerate(dict.fromkeys(members))}
         if at_most is not None and not isinstance(at_most, Mapping):
             at_most = dict.fromkeys(codes, as_count(at_most, "at_most", 0))

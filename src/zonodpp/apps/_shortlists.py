@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_column, as_count, as_matrix, one_of, spawn, table_labels
+from zonodpp._arguments import (
+    as_column,
+    as_count,
+    as_labels,
+    as_matrix,
+    as_reals,
+    one_of,
+    spawn,
+    table_labels,
+)
 from zonodpp._optional import on_use
 from zonodpp._types import Floats, Integers, ItemsLike, Matrix, MatrixLike, SeedLike
 from zonodpp.apps._shortlist_candidates import Candidates
@@ -191,9 +200,7 @@ def shortlist(
 
     rows = as_rows(features)
     n = rows.shape[0]
-    labels = table_labels(features, "index") if labels is None else labels
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"labels must name each of the {n} items, got {len(labels)}")
+    labels = table_labels(features, "index") if labels is None else as_labels(labels, n, "labels")
     scores = as_column(relevance, n, "relevance")
     share = _as_diversity(diversity)
     one_of(answer, "answer", ("best", "draw"))
@@ -243,10 +250,10 @@ def _batch(
     relevance: ArrayLike, features: MatrixLike, rng: SeedLike, **shared: Any
 ) -> list[Shortlist]:
     """Return the shortlists of a batch, whose lists share all other arguments."""
-    matrices, scores = np.asarray(features), np.asarray(relevance)
-    if scores.shape != matrices.shape[:2]:
-        needed = f"have one row of scores for each list, {matrices.shape[:2]}"
-        raise ValueError(f"relevance of a batch must {needed}, got shape {scores.shape}")
+    wanted = (None, None, None)
+    matrices = as_reals(features, "features of a batch", wanted, "shape (B, n, d)", dtype=None)
+    expected = f"one row of scores for each list, {matrices.shape[:2]}"
+    scores = as_reals(relevance, "relevance of a batch", matrices.shape[:2], expected)
     generators = spawn(rng, len(matrices), purpose="shortlists")
     batch = zip(scores, matrices, generators, strict=True)
     found = [shortlist(own, rows, rng=generator, **shared) for own, rows, generator in batch]

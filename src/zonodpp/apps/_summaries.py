@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._arguments import as_count, one_of, spawn
+from zonodpp._arguments import as_count, in_one_line, one_of, spawn
 from zonodpp._linalg.dense import to_dense, unit_rows
 from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.apps import _text as texts
@@ -298,6 +298,8 @@ def _checked(features: str | MatrixLike, answer: str, words: int | None, query: 
         kind = one_of(features, "features", _FEATURES).replace("auto", "central")
     if words is not None and (answer != "best" or kind != "central"):
         raise ValueError("words= needs features='central' and answer='best'; or pass sentences=")
+    if not (query is None or isinstance(query, str)):
+        raise TypeError(f"query must be text, got {in_one_line(repr(query))}")
     if query is not None and not words_of(query):
         raise ValueError(f"query must hold a word, got {query!r}; leave it out for a plain summary")
     return kind

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from zonodpp._arguments import as_items
 from zonodpp._linalg.dense import row_chunks
 from zonodpp._types import Floats, Integers
 from zonodpp.apps._languages import count_words, words
@@ -139,10 +140,7 @@ def minimum_bayes_risk(
 
 def _as_sets(given: ArrayLike, n: int) -> Integers:
     """Return sets of n sentences as rows, filled up with -1."""
-    sets: Integers = np.asarray(given, dtype=np.int64)
-    if sets.ndim == 0 or sets.size == 0:
-        raise ValueError(f"expected sets of sentences, got an array of shape {sets.shape}")
-    unknown = sets[(sets < -1) | (sets >= n)]
-    if unknown.size:
-        raise ValueError(f"sentences are numbered 0 to {n - 1}, got number {unknown[0]}")
+    sets = as_items(given, n, "sets of sentences", filled=True)
+    if np.ndim(given) == 0 or sets.size == 0:
+        raise ValueError(f"expected sets of sentences, got an array of shape {np.shape(given)}")
     return sets.reshape(-1, sets.shape[-1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_items
+from zonodpp._arguments import as_items, in_one_line
 from zonodpp._linalg.dense import to_dense
 from zonodpp._optional import optional
 from zonodpp._types import Floats
@@ -39,7 +39,7 @@ class PlaneTiles:
         """Return the number of the tile of a basis."""
         items = np.sort(as_items(basis, self.A.shape[1], "mark"))
         if items.shape != (2,):
-            raise ValueError(f"mark must be a basis of r = 2 items, got {basis!r}")
+            raise ValueError(f"mark must be a basis of r = 2 items, got {in_one_line(repr(basis))}")
         found = np.flatnonzero((self.bases == items).all(axis=1))
         if not found.size:
             raise ValueError(f"columns {items[0]} and {items[1]} are parallel or zero: no tile")

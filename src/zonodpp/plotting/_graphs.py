@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._arguments import as_reals
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Labels
 from zonodpp.plotting._style import INK, Axes, axes_for, colour_map, shades
@@ -112,9 +113,9 @@ def edge_marginals(
     15.0
     """
     names, places, ends = _layout(target, positions)
-    shown = np.asarray(target.marginals() if shares is None else shares, dtype=np.float64)
-    if shown.shape != (target.n,):
-        raise ValueError(f"shares are one for each of the {target.n} edges, got {shown.shape}")
+    expected = f"one entry for each of the {target.n} edges"
+    shown = target.marginals() if shares is None else shares
+    shown = as_reals(shown, "shares", (target.n,), expected, finite=True)
     ax = axes_for(ax, (6.0, 4.6))
     scale = {"array": shown, "cmap": colour_map(), "clim": (0, 1)}
     edges = _draw_edges(ax, ends, linewidths=1 + 4 * shown, **scale)
@@ -135,7 +136,9 @@ def _layout(target: Target, positions: Positions | None) -> tuple[Labels, Floats
         missing = [name for name in names if name not in positions]
         if missing:
             raise ValueError(f"positions must have every node, but {missing[0]!r} is not there")
-        places = np.array([positions[name] for name in names], dtype=np.float64)
+        expected = "two coordinates for each node"
+        found = [positions[name] for name in names]
+        places = as_reals(found, "positions", (graph.nodes, 2), expected, finite=True)
     else:
         with suppress(TypeError, ValueError):  # names that are no pairs of numbers
             places = np.array(list(names), dtype=np.float64)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from zonodpp._arguments import as_flag
 from zonodpp._optional import on_use
 from zonodpp._stderr import Stderr, is_watched
 from zonodpp.runs._slices import Run
@@ -91,7 +92,8 @@ def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progres
     """Return the function to call with each `Progress` that ``progress`` asks for, or None."""
     if callable(progress):
         return nullcontext(progress)
-    return _bar() if (is_watched() if progress is None else progress) else nullcontext()
+    shown = is_watched() if progress is None else as_flag(progress, "progress")
+    return _bar() if shown else nullcontext()
 
 
 @contextmanager

@@ -202,6 +202,7 @@ def _on_device(
     """Prepare all chains of a run on a GPU, as one sampler."""
     if executor is not None or workers is not None:
         raise ValueError("device='cuda' runs all chains on the GPU; leave executor and workers out")
+    on_use("zonodpp._cuda.versions").need_versions_that_fit()
     prepare_on_device = on_use("zonodpp._cuda.chains").prepare_on_device  # imports numba.cuda
     sampler: Sampler = prepare_on_device(method, target, sets, chains, checkpoint is not None)
     return sampler

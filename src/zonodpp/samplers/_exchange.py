@@ -105,7 +105,8 @@ class Exchange:
         """Split the weighted columns into vectors e_j and lengths; build what t is drawn from."""
         r, n, p = target.r, target.n, target.power
         scale, _ = column_factors(target.weights, p, n)
-        sparse = sp.issparse(target.A) and (scale is None or scale[scale > 0].min() > LEAST_SCALE)
+        even = scale is None or bool(scale[scale > 0].min() > LEAST_SCALE)
+        sparse = sp.issparse(target.A) and even
         if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
             E, lengths = unit_vectors(even_rows(target.A, None)[0])
         else:

@@ -117,7 +117,7 @@ class HitAndRun:
             # None stands for the default, but base_measure has its default and must not be None.
             if getattr(self, option) is not None or option == "base_measure":
                 one_of(getattr(self, option), option, words)
-        if self.window is not None and self.window != np.inf:
+        if not (self.window is None or _is_infinite(self.window)):
             as_positive(self.window, "window")
         tiling = self._chosen("tiling")
         if self.c is not None and tiling == "fresh":
@@ -125,7 +125,7 @@ class HitAndRun:
         if self.reflect is not None and as_flag(self.reflect, "reflect"):
             if tiling == "fixed":
                 raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
-            if self.window == np.inf:
+            if self.window is not None and _is_infinite(self.window):
                 raise ValueError("a reflected walk never ends: give reflect=True a finite window")
 
     def _chosen(self, option: str) -> str:
@@ -171,6 +171,10 @@ class HitAndRun:
         )
         tracker = SetTracker.of(None, target.n)
         return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
+
+
+def _is_infinite(window: float) -> bool:
+    return isinstance(window, float | np.floating) and window == np.inf
 
 
 def _frame(target: VolumeSampling, s: Floats, base_measure: str) -> Frame:

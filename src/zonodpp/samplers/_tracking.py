@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zonodpp._arguments import as_items
+from zonodpp._arguments import as_items, in_one_line
 from zonodpp._linalg.dense import frozen
 from zonodpp._types import Floats, Integers, ItemsLike, Subsets
 from zonodpp.samplers._contract import Sampler, Sets
@@ -38,7 +38,7 @@ def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list
     except TypeError:
         raise TypeError(
             "track must be a list of sets of items, such as [[0, 3], [1, 2]]; an item is its "
-            f"number, from 0, or its label; got {track!r}"
+            f"number, from 0, or its label; got {in_one_line(repr(track))}"
         ) from None
 
 

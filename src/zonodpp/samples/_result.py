@@ -13,6 +13,7 @@ from zonodpp._optional import optional
 from zonodpp._types import ItemsLike, PathLike, SeedLike
 from zonodpp.samples import _storage as storage
 from zonodpp.samples._draws import Draws
+from zonodpp.targets._labels import one_set
 
 if TYPE_CHECKING:
     from networkx import Graph
@@ -298,7 +299,7 @@ class Samples(Draws):
         xr = optional("xarray", "stats", "to_arviz")
         target = self.target
         chains, draws, _ = self.subsets.shape
-        chosen = np.arange(target.n) if items is None else target.items(items, "items").ravel()
+        chosen = np.arange(target.n) if items is None else one_set(target, items, "items")
         size = chains * draws * target.n
         if items is None and size > _LARGEST_TREE:
             needed = f"indicators of all {target.n} items would take {size / 2**30:.0f} GiB"

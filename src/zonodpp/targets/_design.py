@@ -97,9 +97,10 @@ class Design(Target):
             base = ProjectionDPP._make(matrix.T, weights, None, given="X")
         except RankError as error:
             weighted = "" if weights is None else " after weighting"
-            raise ValueError(
+            raise RankError(
+                error.rank,
                 f"X has numerical rank {error.rank} but {d} columns{weighted}: these must be "
-                "linearly independent. Drop columns that depend on others"
+                "linearly independent. Drop columns that depend on others",
             ) from None
         self._set(base, k, table_labels(X, "index"))
 

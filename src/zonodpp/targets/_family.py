@@ -131,6 +131,11 @@ class VolumeSampling(Target):
         if exclude.size:
             weights = np.ones(self.n) if weights is None else weights.copy()
             weights[exclude] = 0.0
+            if not weights.any():
+                raise ImpossibleError(
+                    f"the {exclude.size} excluded items are all that could be drawn; exclude fewer "
+                    "items"
+                )
         try:
             return self._make(A, weights, self.labels, power=self.power)
         except RankError as error:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from zonodpp._arguments import listed
+from zonodpp._arguments import as_labels, in_one_line, listed
 from zonodpp._linalg.dense import frozen
 from zonodpp._types import Floats, Integers, Labels
 
@@ -23,6 +23,8 @@ GraphLike: TypeAlias = "nx.Graph | sp.sparray"
 # rounding. Relative to the largest weight it would hide light edges, which may be the only ones
 # between two parts of a graph.
 _ASYMMETRY = 1e-12
+# Types that can be turned into a float although they are no real numbers.
+_NO_NUMBERS = (np.ndarray, np.complexfloating, np.datetime64, np.timedelta64)
 
 
 class Graph(NamedTuple):
@@ -143,9 +145,17 @@ def _as_number(value: object, label: object, weight: str) -> float:
         raise ValueError(
             f"edge {label} has no attribute {weight!r}; give every edge one, or leave weight out"
         )
-    if isinstance(value, SupportsFloat) and not isinstance(value, np.ndarray | np.complexfloating):
-        return float(value)
-    raise TypeError(f"edge weights must be numbers; edge {label} has {weight}={value!r}")
+    if isinstance(value, SupportsFloat) and not isinstance(value, _NO_NUMBERS):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(
+                f"edge weights must be numbers that floats can hold, up to 1.8e308; edge {label} "
+                f"has a larger {weight!r}"
+            ) from None
+    raise TypeError(
+        f"edge weights must be numbers; edge {label} has {weight}={in_one_line(value)!r}"
+    )
 
 
 def _read_adjacency(
@@ -172,8 +182,7 @@ def _read_adjacency(
     pairs = EdgePairs(tail, head)
     if names is None:
         return graph, np.asarray(upper.data), pairs
-    if len(names) != graph.nodes:
-        raise ValueError(f"the graph has {graph.nodes} nodes, got {len(names)} names")
+    names = as_labels(names, graph.nodes, "names")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeGuard
 
 import numpy as np
 
-from zonodpp._arguments import as_items, listed
+from zonodpp._arguments import as_items, as_labels, has_masked, listed
 from zonodpp._types import Integers, ItemsLike, Labels
 
 
@@ -66,6 +66,8 @@ class LabelledItems:
 
     def _numbers(self, S: Any, name: str) -> Any:
         """Replace labels by item numbers, without a check of the numbers."""
+        if has_masked(S):
+            raise ValueError(f"{name} has masked entries; leave them out")
         if self.labels is None or (isinstance(S, np.ndarray) and S.dtype.kind in "iu"):
             return S
         if isinstance(S, np.ndarray):
@@ -157,21 +159,25 @@ class LabelledItems:
         >>> sample(target, 1, rng=0).labelled()
         [[['b', 'd']]]
         """
-        names = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-        if len(names) != self.n:
-            raise ValueError(f"there are {self.n} items, got {len(names)} labels")
         target = copy.copy(self)
-        target.__dict__["labels"] = names
+        target.__dict__["labels"] = as_labels(labels, self.n, "labels")
         target.__dict__.pop("_places", None)
         return target
+
+
+def one_set(known: LabelledItems, S: ItemsLike, name: str) -> Integers:
+    """Return the numbers of the items of one set; several sets are refused."""
+    items = known.items(S, name)
+    if items.ndim > 1:
+        raise ValueError(f"{name} must be one set of items, got sets of shape {items.shape}")
+    return items
 
 
 def include_and_exclude(
     known: LabelledItems, include: ItemsLike, exclude: ItemsLike
 ) -> tuple[Integers, Integers]:
     """Return the numbers of items that must be in a draw and of items that must not."""
-    first = known.items(include, "include").ravel()
-    never = known.items(exclude, "exclude").ravel()
+    first, never = one_set(known, include, "include"), one_set(known, exclude, "exclude")
     both = np.intersect1d(first, never)
     if both.size:
         raise ValueError(f"item {both[0]} (from 0) is to be in the draw and not in it; choose one")

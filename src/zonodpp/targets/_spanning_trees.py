@@ -220,8 +220,12 @@ class SpanningTrees(ProjectionDPP):
         """
         networkx = optional("networkx", "graph", "a tree as a networkx graph")
         graph = self.graph
-        row = np.asarray(edges)
-        items = as_items(row[row != -1], self.n, "edges")  # -1 fills up rows of thinned draws
+        row = as_items(edges, self.n, "edges", filled=True)
+        if row.ndim > 1:
+            raise ValueError(f"edges must be one draw, got {len(row)}: ask for one at a time")
+        items = row[row >= 0]  # -1 fills up rows of thinned draws
+        if graph.components(items) != graph.nodes - items.size:
+            raise ValueError("edges must be a draw, but these close a cycle, and no draw has them")
         tree = networkx.MultiGraph() if graph.multigraph else networkx.Graph()
         tree.add_nodes_from(range(graph.nodes) if graph.names is None else graph.names)
         for e in items.tolist():

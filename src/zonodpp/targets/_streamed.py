@@ -16,6 +16,7 @@ from zonodpp._streams import passes
 from zonodpp._streams.passes import RowMoments, View
 from zonodpp._streams.sources import RowSource
 from zonodpp._types import Floats, Integers, ItemsLike, Labels
+from zonodpp.targets._labels import one_set
 from zonodpp.targets._projection import ProjectionDPP
 
 _SAME = 1e-9  # relative difference that two sums of the same numbers may have
@@ -140,7 +141,8 @@ class StreamedDPP(ProjectionDPP):
         >>> ProjectionDPP.from_features(lambda: iter([X[:5], X[5:]])).rows_of(np.array([6]))
         array([[144., 169.]])
         """
-        return np.asarray(self.source.take(items, self._starts).rows, dtype=np.float64)
+        numbers = one_set(self, items, "items")
+        return np.asarray(self.source.take(numbers, self._starts).rows, dtype=np.float64)
 
     def _log_probs(self, sets: Integers) -> Floats:
         return 2.0 * log_dets(self._features(sets))
@@ -172,7 +174,7 @@ class StreamedDPP(ProjectionDPP):
                 f"marginals of all {self.n:,} rows of a stream are not kept; pass the rows wanted: "
                 "target.marginals(items)"
             )
-        white = self._features(np.atleast_1d(self.items(items, "items")))
+        white = self._features(one_set(self, items, "items"))
         leverages: Floats = np.einsum("ij,ij->i", white, white)
         return np.clip(leverages, 0.0, 1.0)
 
@@ -275,4 +277,7 @@ def _need_same(before: Floats, now: Floats) -> None:
         if apart[k, 0]:
             (old, _), (new, _) = before[k], now[k]
             change = f"batch {k} had {old:.0f} rows in the first pass and {new:.0f} in this one"
-    raise ValueError(f"{change}; the source must yield the same rows in the same order each time")
+    raise ValueError(
+        f"{change}; the source must yield the same rows in the same order each time, also where "
+        "several threads read it at once"
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_column, check_finite, spawn
+from zonodpp._arguments import as_column, as_reals, spawn
 from zonodpp._basis.inverse import independent_items
 from zonodpp._linalg.gram import RankError
 from zonodpp._tiles.chord import chord_ends
@@ -81,12 +81,12 @@ class Tiling:
     """The tiling of a zonotope by a linear objective; `Zonotope` says what its parameters are."""
 
     def __init__(self, A: MatrixLike, *, c: ArrayLike | None = None, rng: SeedLike = None) -> None:
-        self._target = VolumeSampling(A)  # checks A
-        self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
         try:
+            self._target = VolumeSampling(A)  # checks A
+            self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
             self._frame = frame_of(self.A, None)
         except RankError as error:
-            flat = f"up to rounding errors it spans {error.rank} of {self.r} dimensions"
+            flat = f"up to rounding errors it spans {error.rank} of {np.shape(A)[0]} dimensions"
             advice = "drop rows that depend on others, or columns far shorter than the rest"
             raise RankError(error.rank, f"the zonotope is flat: {flat}; {advice}") from None
         columns = self._frame.columns
@@ -103,11 +103,14 @@ class Tiling:
         self._corner = tile_from_basis(columns, first, self._costs)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
-        point = np.asarray(x, dtype=np.float64)
-        if point.shape != (self.r,):
-            raise ValueError(f"{name} must have r = {self.r} coordinates, got {point.shape}")
-        check_finite(point, name)
-        return point
+        return as_reals(x, name, (self.r,), f"r = {self.r} coordinates", finite=True)
+
+    def _points(self, x: ArrayLike, name: str) -> Floats:
+        """Return one point, (r,), or points as rows, (m, r)."""
+        points = as_reals(x, name)
+        expected = f"r = {self.r} coordinates, of one point or of each row"
+        wanted = (self.r,) if points.ndim < 2 else (None, self.r)
+        return as_reals(points, name, wanted, expected, finite=True)
 
     def _find(self, point: Floats) -> TileState:
         """Return the tile that holds a point, or raise OutsideError."""

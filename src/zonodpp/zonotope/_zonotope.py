@@ -101,10 +101,13 @@ class Zonotope(Tiling):
         >>> square.contains([[0.5, 1.5], [0.5, 0.5]])
         array([False,  True])
         """
-        if np.ndim(x) == 2:
-            return np.array([self.contains(point) for point in np.asarray(x)], dtype=bool)
+        points = self._points(x, "x")
+        found = np.array([self._holds(point) for point in np.atleast_2d(points)], dtype=bool)
+        return found if points.ndim == 2 else bool(found[0])
+
+    def _holds(self, point: Floats) -> bool:
         with suppress(OutsideError):
-            self._find(self._point(x, "x"))
+            self._find(point)
             return True
         return False
 
@@ -166,10 +169,10 @@ class Zonotope(Tiling):
         >>> hexagon.support([[1, 0], [0, -1]])
         array([2., 0.])
         """
-        if np.ndim(direction) == 2:
-            return np.array([self.support(d) for d in np.asarray(direction)], dtype=np.float64)
-        products = self.A.T @ self._point(direction, "direction")
-        return float(np.maximum(products, 0.0).sum())
+        directions = self._points(direction, "direction")
+        rows = (self.A.T @ d for d in np.atleast_2d(directions))
+        found = np.array([np.maximum(row, 0.0).sum() for row in rows], dtype=np.float64)
+        return found if directions.ndim == 2 else float(found[0])
 
     def vertices(self) -> Floats:
         """Return the vertices of a zonotope in the plane, counterclockwise from the lowest one.
