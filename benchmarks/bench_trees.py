@@ -76,7 +76,7 @@ def small_grid(repeats: int) -> list[Row]:
 def grids(side: int, quick: bool) -> list[Row]:
     """Time trees of a grid by Wilson's algorithm, uniform and with random weights of edges.
 
-    All programs hold the graph before they are timed. igraph has no weights.
+    All programs hold the graph before they are timed. Trees by igraph are always uniform.
     """
     matrix = sp.coo_array(sp.triu(grid(side)))
     nodes, (heads, tails) = side**2, matrix.coords
