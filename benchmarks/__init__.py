@@ -1,8 +1,8 @@
 """Speed against peers, measured side by side in one run: ``python -m benchmarks``.
 
-A benchmark is a module ``bench_<name>.py`` with ``run(quick) -> list of rows``, which is called on
-each visit (``visits.py``), and perhaps ``once(quick)`` for what takes too long to be set up
-again, or depends on seeds alone. A row is a dict with
+A section is a module ``bench_<name>.py`` with ``run(quick) -> list of rows``, which is called on
+each visit (``run.py``), and perhaps ``once(quick)`` for what takes too long to be set up again, or
+depends on seeds alone. A row is a dict with
 
 ``what``
     the claim, in words;
@@ -13,23 +13,20 @@ again, or depends on seeds alone. A row is a dict with
 ``floor`` or ``at_most``
     what the number must reach, or must not exceed;
 
-and anything else worth keeping, such as the points of a picture. `missing` makes the row of a claim
-that cannot be measured because a peer is not installed.
+and anything else worth keeping, such as the ``picture`` that shows it. `missing` makes the row of a
+claim that cannot be measured because a peer is not installed.
 
-The parts: ``workloads.py`` has the inputs that sections share, ``visits.py`` makes one row of all
-visits to it, ``tables.py`` and ``pictures.py`` turn rows into a summary, ``agreement.py`` compares
-two runs.
+The parts: ``workloads.py`` has the inputs that sections share, ``peers.py`` the peers; ``run.py``
+visits the sections and makes one row of all visits to it; ``report.py`` and ``pictures.py`` turn
+rows into a summary; ``gpu.py`` runs by itself, on a machine with a GPU.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import metadata
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -40,10 +37,21 @@ SEED = 20170411
 
 
 class Job(NamedTuple):
-    """A call to time, and into how many units (draws, say) its time is to be divided."""
+    """A call to time, and into how many units (draws, say) its time is to be divided.
+
+    A peer in a process of its own times itself: then the call returns its seconds.
+    """
 
     call: Callable[[], Any]
     units: float = 1
+    times_itself: bool = False
+
+    def seconds(self) -> float:
+        """Return the seconds that a unit takes."""
+        begun = time.perf_counter()
+        found = self.call()
+        spent = time.perf_counter() - begun
+        return (float(found) if self.times_itself else spent) / self.units
 
 
 class Fit(NamedTuple):
@@ -64,9 +72,7 @@ def interleaved(jobs: Mapping[str, Job], *, repeats: int = 5) -> dict[str, list[
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(repeats):
         for name, job in jobs.items():
-            begun = time.perf_counter()
-            job.call()
-            seconds[name].append((time.perf_counter() - begun) / job.units)
+            seconds[name].append(job.seconds())
     return seconds
 
 
@@ -126,64 +132,3 @@ def met(row: Row) -> bool | None:
     if "floor" in row:
         return bool(row["ratio"] >= row["floor"])
     return bool(row["ratio"] <= row["at_most"]) if "at_most" in row else None
-
-
-def environment() -> Row:
-    """Return what the numbers depend on: versions, processor, threads, load."""
-    packages = (
-        *("zonodpp", "numpy", "scipy", "numba", "llvmlite"),
-        *(
-            "dppy",
-            "cvxopt",
-            "highspy",
-            "networkx",
-            "scikit-learn",
-            "arviz-stats",
-            "pyversity",
-            "pyDOE3",
-            "sumy",
-        ),
-    )
-    versions = {}
-    for package in packages:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = None
-    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return {
-        "python": platform.python_version(),
-        "versions": versions,
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
-        "processors": os.cpu_count(),
-        "blas_threads": _blas_threads(),
-        "thread_settings": {name: os.environ[name] for name in threads if name in os.environ},
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-    }
-
-
-def _processor() -> str:
-    """Return the processor's name; virtual machines may hide it, so its model number as well."""
-    found = {}
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                name, _, value = line.partition(":")
-                found.setdefault(name.strip(), value.strip())
-    except OSError:
-        pass
-    if "model name" not in found:
-        return platform.processor() or "unknown"
-    numbers = [f"{k} {found[k]}" for k in ("cpu family", "model") if k in found]
-    return f"{found['model name']} ({', '.join(numbers)})" if numbers else found["model name"]
-
-
-def _blas_threads() -> int | None:
-    control = peer("threadpoolctl")
-    if control is None:
-        return None
-    counts = [
-        pool["num_threads"] for pool in control.threadpool_info() if pool["user_api"] == "blas"
-    ]
-    return max(counts, default=None)

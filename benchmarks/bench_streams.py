@@ -10,7 +10,6 @@ or cluster.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import SEED, Job, Row, compare, fit_exponent, interleaved, missing, peer, tables
+from benchmarks import SEED, Job, Row, compare, fit_exponent, interleaved, missing, peer, report
+from benchmarks.workloads import NO_PROC, peak_memory
 from zonodpp import ProjectionDPP, sample
 
 FEATURES = 16
@@ -29,23 +29,6 @@ BATCH = 65_536
 LARGEST = 4  # rows in the file, in multiples of those that are timed
 BLOCKS = 100  # of rows on the cluster
 WORKERS, WORKER_MEMORY = 2, "1GiB"
-
-# Run in a process of its own: the peak of its memory beyond what it held before (Linux).
-MEASURE = """
-import sys
-import numpy as np
-from zonodpp import ProjectionDPP, sample
-
-def held(name):
-    return int(open("/proc/self/status").read().split(name)[1].split()[0]) / 1024
-
-sample(ProjectionDPP.from_features(lambda: [np.eye(3)]), 1, rng=0)
-X = np.memmap(sys.argv[1], np.float32, "r", 0, (int(sys.argv[2]), 16))
-open("/proc/self/clear_refs", "w").write("5")  # forget the peak of the compilation
-before = held("VmRSS:")
-sample(ProjectionDPP.from_features(X), int(sys.argv[3]), rng=1)
-print(held("VmHWM:") - before)
-"""
 
 
 def run(quick: bool) -> list[Row]:
@@ -110,18 +93,16 @@ def against_a_pass(path: Path, n: int) -> Row:
 
 
 def memory(path: Path, n: int) -> Row:
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(path), str(n), str(DRAWS)],
-        check=True,
-        capture_output=True,
-        text=True,
+    what = f"memory for {DRAWS} exact draws from {n:,} x {FEATURES} on disk"
+    peak = peak_memory(
+        "from zonodpp import ProjectionDPP, sample\n"
+        "sample(ProjectionDPP.from_features(lambda: [np.eye(3)]), 1, rng=0)\n"
+        f"X = np.memmap({str(path)!r}, np.float32, 'r', 0, ({n}, {FEATURES}))",
+        f"sample(ProjectionDPP.from_features(X), {DRAWS}, rng=1)",
     )
-    return {
-        "what": f"memory for {DRAWS} exact draws from {n:,} x {FEATURES} on disk",
-        "ratio": float(done.stdout),
-        "unit": "MiB",
-        "at_most": 400.0,
-    }
+    if peak is None:
+        return missing(what, NO_PROC)
+    return {"what": what, "ratio": peak / 2**20, "unit": "MiB", "at_most": 400.0}
 
 
 def growth(path: Path, n: int) -> Row:
@@ -188,4 +169,4 @@ def cluster(quick: bool) -> Row:
 if __name__ == "__main__":
     asked = [name for name in sys.argv[1:] if name != "--quick"]
     for found in measure(asked or ["time", "memory", "growth", "cluster"], "--quick" in sys.argv):
-        print(tables.line(found), flush=True)
+        print(report.line(found), flush=True)

@@ -1,19 +1,20 @@
-"""Spanning trees beside networkx, DPPy and the exact sampler; one tree of a million nodes."""
+"""Spanning trees beside graph-tool, igraph, networkx and DPPy; one tree of a million nodes."""
 
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
+import tempfile
 import time
+from contextlib import ExitStack
 from functools import partial
-from typing import Any
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import SEED, Job, Row, compare, interleaved, left_out, measured, missing, peer
+from benchmarks.peers import GRAPH_TOOL, IGRAPH, dppy_trees, tree_process
+from benchmarks.workloads import NO_PROC, peak_memory
 from zonodpp import ProjectionDPP, sample
 
 SECONDS = 5.0  # allowed for one tree of the 1,000 x 1,000 grid, from the matrix to the draw
@@ -24,10 +25,17 @@ FLOORS = {
     "our exact draw": 5.0,
     "our Aldous-Broder": 1.0,
 }
+FASTER = 2.0  # than graph-tool and igraph, at least, on every grid
+# The trees that one timed call makes, by the side of a grid: ours, and a peer's.
+TREES = {8: (20_000, 2_000), 100: (50, 10), 1_000: (1, 1)}
 
 
 def run(quick: bool) -> list[Row]:
-    return [*small_grid(3 if quick else 5), *large_grid(300 if quick else 1000, quick)]
+    return [
+        *small_grid(3 if quick else 5),
+        *(row for side in list(TREES)[: 2 if quick else 3] for row in grids(side, quick)),
+        *large_grid(300 if quick else 1000, quick),
+    ]
 
 
 def small_grid(repeats: int) -> list[Row]:
@@ -65,10 +73,44 @@ def small_grid(repeats: int) -> list[Row]:
     return rows
 
 
-def dppy_trees(ust: Any, name: str, count: int) -> None:
-    for k in range(count):
-        ust.sample(name, random_state=k)
-    ust.flush_samples()
+def grids(side: int, quick: bool) -> list[Row]:
+    """Time trees of a grid by Wilson's algorithm, uniform and with random weights of edges.
+
+    All programs hold the graph before they are timed. Trees by igraph are always uniform.
+    """
+    matrix = sp.coo_array(sp.triu(grid(side)))
+    nodes, (heads, tails) = side**2, matrix.coords
+    weights = np.random.default_rng(SEED).random(len(heads)) ** 2
+    weighted = sp.coo_array((weights, (heads, tails)), matrix.shape)
+    ours, theirs = TREES[side]
+    jobs: dict[str, Job] = {}
+    for kind, graph in (("uniform", matrix), ("weighted", weighted)):
+        target = ProjectionDPP.from_graph(sp.csr_array(graph + graph.T))
+        trees = partial(sample, target, ours, method="trees", rng=SEED, progress=False)
+        jobs[f"ours, {kind}"] = Job(trees, ours)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        edges, numbers = pathlib.Path(folder, "edges"), pathlib.Path(folder, "weights")
+        np.column_stack([heads, tails]).astype(np.int32).tofile(edges)
+        weights.tofile(numbers)
+        processes = {
+            ("graph-tool", "uniform"): tree_process(GRAPH_TOOL, nodes, edges),
+            ("graph-tool", "weighted"): tree_process(GRAPH_TOOL, nodes, edges, str(numbers)),
+            ("igraph", "uniform"): tree_process(IGRAPH, nodes, edges),
+        }
+        for (name, kind), process in processes.items():
+            if process is not None:
+                running.callback(process.close)
+                jobs[f"{name}, {kind}"] = process.job(theirs)
+        seconds = interleaved(jobs, repeats=2 if quick or side > 500 else 5)
+    rows: list[Row] = []
+    for (name, kind), process in processes.items():
+        what = f"{side:,} x {side:,} grid, {kind}: {name} over our Wilson, time of a tree"
+        if process is None:
+            rows.append(missing(what, name))
+            continue
+        found = compare(seconds, f"{name}, {kind}", f"ours, {kind}")
+        rows.append({"what": what, "peer": process.version, "floor": FASTER, **found})
+    return rows
 
 
 def grid(k: int) -> sp.csr_array:
@@ -102,36 +144,16 @@ def large_grid(k: int, quick: bool) -> list[Row]:
     ]
     for size in (k,) if quick else (k, k // 2):
         what = f"{size} x {size} grid: peak memory of a tree over its edge arrays"
-        if not pathlib.Path("/proc/self/clear_refs").exists():
-            rows.append(missing(what, "/proc (Linux)"))
+        peak = peak_memory(
+            "from benchmarks.bench_trees import grid\n"
+            "from zonodpp import ProjectionDPP, sample\n"
+            "sample(ProjectionDPP.from_graph(grid(10)), 1, method='trees')\n"
+            f"matrix = grid({size})",
+            "sample(ProjectionDPP.from_graph(matrix), 1, method='trees', rng=0)",
+        )
+        if peak is None:
+            rows.append(missing(what, NO_PROC))
             continue
-        rows.append({"what": what, "ratio": memory_in_new_process(size), "at_most": EDGE_ARRAYS})
+        edge_arrays = 2 * 8 * 2 * size * (size - 1)
+        rows.append({"what": what, "ratio": peak / edge_arrays, "at_most": EDGE_ARRAYS})
     return rows
-
-
-def memory_in_new_process(k: int) -> float:
-    """Return `memory_of_one_tree`, measured where nothing else has run."""
-    command = [sys.executable, "-m", __name__, str(k)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return float(output)
-
-
-def memory_of_one_tree(k: int) -> float:
-    """Return the peak memory of one tree of the k x k grid over that of the edge arrays."""
-    sample(ProjectionDPP.from_graph(grid(10)), 1, method="trees")
-    matrix = grid(k)
-    pathlib.Path("/proc/self/clear_refs").write_text("5")  # forget the peak of compiling
-    before = peak_memory()
-    target = ProjectionDPP.from_graph(matrix)
-    sample(target, 1, method="trees", rng=0)
-    return (peak_memory() - before) / (16.0 * target.n)
-
-
-def peak_memory() -> float:
-    """Return the peak of this process's memory in bytes (Linux)."""
-    status = pathlib.Path("/proc/self/status").read_text()
-    return 1024.0 * int(status.split("VmHWM:")[1].split()[0])
-
-
-if __name__ == "__main__":
-    print(memory_of_one_tree(int(sys.argv[1])))

@@ -1,8 +1,10 @@
-"""The five inputs on which samplers are compared, DPPy's draws, and what a sample is worth."""
+"""The five inputs on which samplers are compared, what their samples are worth, peak memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pathlib
+import subprocess
+import sys
 from functools import cache, partial
 from itertools import combinations
 from typing import Any
@@ -52,20 +54,6 @@ def dense(target: ProjectionDPP) -> Any:
     """Return the columns with their weights, as an array for the peers."""
     A = target.A.toarray() if hasattr(target.A, "toarray") else np.array(target.A)
     return A if target.weights is None else A * np.sqrt(target.weights)
-
-
-def dppy_draws(dppy: Any, vectors: Any, mode: str = "GS") -> Callable[[int], None]:
-    """Return a function that makes so many draws by DPPy, of the projection onto the vectors."""
-    eigen = np.ones(vectors.shape[1]), vectors
-    process = dppy.FiniteDPP("correlation", projection=True, K_eig_dec=eigen)
-    state = np.random.RandomState(SEED)
-
-    def draw(count: int) -> None:
-        for _ in range(count):
-            process.sample_exact(mode=mode, random_state=state)
-        process.flush_samples()
-
-    return draw
 
 
 def typical_triplets(target: ProjectionDPP, count: int = 12) -> list[list[int]]:
@@ -146,3 +134,35 @@ class Chain:
     def count(self, name: str) -> int:
         """Return one of the sampler's counters."""
         return int(self.state["counts"][self.sampler.counters.index(name)])
+
+
+NO_PROC = "/proc (Linux)"  # what is missing where `peak_memory` returns None
+PEAK = """
+import numpy as np
+
+def held(name):
+    with open("/proc/self/status") as lines:
+        return 1024 * int(lines.read().split(name + ":")[1].split()[0])
+
+{before}
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak of imports and of compilation
+begun = held("VmRSS")
+{work}
+print(held("VmHWM") - begun)
+"""
+
+
+def peak_memory(before: str, work: str) -> float | None:
+    """Return the peak of memory in bytes that the work takes beyond what a new process held before.
+
+    A process of its own, since the peak of this one belongs to all that it has done. None where the
+    system is not Linux.
+    """
+    if not pathlib.Path("/proc/self/clear_refs").exists():
+        return None
+    program = PEAK.format(before=before, work=work)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)

@@ -2,7 +2,7 @@
 Exact draws on a GPU
 ====================
 
-Stored results of ``python -m benchmarks.cuda_device`` on an NVIDIA H200: how many draws of r out of
+Stored results of ``python -m benchmarks.gpu`` on an NVIDIA H200: how many draws of r out of
 100,000 items it makes in a second, if they stay on the device and if they are copied to the host.
 """
 

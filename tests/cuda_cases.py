@@ -3,31 +3,33 @@
 import os
 import tempfile
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
+from law import THRESHOLD
 from numba import config
+from scipy import stats
 
-from benchmarks.cuda_laws import (
-    THRESHOLD,
-    accept_all,
-    accept_all_in_groups,
-    draws_of,
-    in_groups,
-    law_of,
-    no_density,
-    p_value,
-    wrong_power,
-)
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
 from zonodpp._cuda import devices, entering, philox, warps
+from zonodpp._cuda.chains import prepare_on_device
 from zonodpp._cuda.compile import kernel
+from zonodpp._cuda.exact import layout_for
+from zonodpp._cuda.groups import Layout
 
 # On a real GPU there are millions of draws.
 MORE_DRAWS, MORE_CHAINS = (1, 1) if config.ENABLE_CUDASIM else (10, 1000)
+SEED = 20170411
+GROUPS = Layout(2, 1)  # for small targets, which would take one thread for a vector
 TARGET = ProjectionDPP(
     [[1.0, 0.95, 0.1, 0.0, 1.0], [0.0, 0.2, 1.0, 0.9, -0.2]], weights=[1, 1, 2, 1, 0.5]
 )
+
+
+def in_groups(engine):
+    """Hold proposals by groups of several threads, which small targets need not."""
+    engine.lay_out(GROUPS)
 
 
 def in_warps(engine):
@@ -38,6 +40,72 @@ def in_warps(engine):
 def in_global_memory(engine):
     """The same, with products in the device's memory."""
     engine.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, False))
+
+
+# Broken twins: every proposal accepted, the wrong power, no density.
+
+
+def accept_all(engine):
+    engine.lay_out(layout_for(engine.width), every=True)
+
+
+def accept_all_in_groups(engine):
+    engine.lay_out(GROUPS, every=True)
+
+
+def wrong_power(engine):
+    engine.lay_out(power=1.0)
+
+
+def no_density(engine):
+    engine.lay_out(exponent=0.0)
+
+
+def law_of(target):
+    """Probability of each set of items, by the bits of the set."""
+    n = target.n
+    found = np.zeros(2**n)
+    for size in target.sizes:
+        for items in combinations(range(n), size):
+            place = sum(1 << i for i in items)
+            found[place] = np.exp(float(target.log_prob(np.array(items, dtype=np.int64))))
+    return found / found.sum()
+
+
+def p_value(subsets, law):
+    """Chi-square of counts; sets with fewer than five expected draws share a cell."""
+    rows = subsets.reshape(-1, subsets.shape[-1])
+    counts = np.zeros(len(law))
+    for begin in range(0, len(rows), 1_000_000):
+        chunk = rows[begin : begin + 1_000_000].astype(np.int64)
+        bits = np.where(chunk >= 0, 1 << np.maximum(chunk, 0), 0).sum(axis=1)
+        counts += np.bincount(bits, minlength=len(law))[: len(law)]
+    if counts.sum() != len(rows) or counts[law == 0].any():
+        return 0.0
+    expected = law * counts.sum()
+    common = expected >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    expected = np.append(expected[common], expected[~common].sum())
+    if expected[-1] == 0:
+        observed, expected = observed[:-1], expected[:-1]
+    return float(stats.chisquare(observed, expected * (observed.sum() / expected.sum())).pvalue)
+
+
+def draws_of(target, method, shape, change=None):
+    """Return (draws, chains, width) for shape = (draws, chains, thin, burn_in)."""
+    draws, chains, thin, burn_in = shape
+    run = prepare_on_device(method, target, None, chains, False)
+    if change is not None:
+        change(run.engine)
+    rng = np.random.default_rng(SEED)
+    state = run.start(rng, None)
+    if burn_in:
+        run.advance(state, rng, np.empty((1, run.width), np.int32), np.zeros((1, 0)), burn_in)
+    subsets = np.empty((draws, run.width), np.int32)
+    run.advance(state, rng, subsets, np.zeros((draws, 0)), thin)
+    counts = state["counts"].sum(axis=0).tolist()
+    print("   counts", dict(zip(run.counters, counts, strict=True)), flush=True)
+    return subsets.reshape(draws, chains, -1)
 
 
 def law(target, method, shape, change, broken):

@@ -1,17 +1,20 @@
 """The harness of the benchmarks, on made-up timings: nothing here is timed."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 pytest.importorskip("networkx")
 
+
+from oracles import HighsOracle
+
 from benchmarks import (
     Job,
-    agreement,
+    bench_kernels,
     compare,
-    environment,
     fit_exponent,
     interleaved,
     left_out,
@@ -19,15 +22,12 @@ from benchmarks import (
     met,
     missing,
     peer,
-    tables,
-    visits,
+    peers,
+    report,
 )
-from benchmarks.__main__ import main, names
-from benchmarks.limits import Count, least_time
-from benchmarks.oracles import LinprogOracle
-from benchmarks.workloads import indicators, worth_of_steps
-from paper.algorithm5 import hit_and_run
-from zonodpp import ProjectionDPP, VolumeSampling
+from benchmarks.kernels import Count
+from benchmarks.run import drift_of, environment, main, merge, names, widened
+from benchmarks.workloads import indicators, peak_memory, worth_of_steps
 
 
 def row(ratio, low=None, high=None, **more):
@@ -54,6 +54,51 @@ def test_jobs_take_turns_after_one_untimed_round():
     seconds = interleaved(jobs, repeats=3)
     assert calls == ["a", "b"] * 4
     assert [len(times) for times in seconds.values()] == [3, 3]
+
+
+def test_a_peer_in_a_process_of_its_own_times_itself():
+    jobs = {"peer": Job(lambda: 6.0, 3, times_itself=True)}
+    assert interleaved(jobs, repeats=2) == {"peer": [2.0, 2.0]}
+
+
+def test_a_program_that_is_not_there_is_missing(tmp_path):
+    assert peers.tree_process(("no-such-program",), 4, tmp_path / "edges") is None
+    # A Python without the library, which ends at once.
+    command = (sys.executable, "-c", "import no_such_library")
+    assert peers.tree_process(command, 4, tmp_path / "edges") is None
+
+
+def test_trees_of_a_process_are_counted(tmp_path):
+    program = """
+import sys
+print("peer 1.0", flush=True)
+for line in sys.stdin:
+    print(0.5, int(sys.argv[1]) - int(line), flush=True)
+"""
+    process = peers.tree_process((sys.executable, "-c", program), 4, tmp_path / "edges")
+    assert process.version == "peer 1.0"
+    assert process.job(1).seconds() == 0.5
+    with pytest.raises(AssertionError, match="no spanning tree"):
+        process.job(2).seconds()
+    process.close()
+
+
+def test_peak_memory_is_that_of_the_work():
+    peak = peak_memory("x = np.ones(4_000_000)", "y = np.ones(2_000_000)")
+    assert peak is None or 15e6 < peak < 25e6
+
+
+def test_highs_with_a_kept_model_agrees_with_the_reference():
+    pytest.importorskip("highspy")
+    rng = np.random.default_rng(0)
+    A, c = rng.normal(size=(3, 10)), rng.normal(size=10)
+    ours, reference = peers.HighsOracle(A, c), HighsOracle(A, c)
+    for _ in range(5):
+        x, d = A @ rng.random(10), rng.normal(size=3)
+        assert ours.solve(x) == pytest.approx(reference.solve(x), abs=1e-7)
+        assert ours.chord(x, d) == pytest.approx(reference.chord(x, d), abs=1e-7)
+    assert ours.solve(np.full(3, 1e3)) is None
+    assert ours.solve(x) is not None  # the infeasible program leaves no trace
 
 
 def test_ratios_are_taken_within_rounds():
@@ -92,9 +137,9 @@ def test_promises(found, verdict):
 
 def test_a_missing_peer_is_named():
     assert peer("no_such_package") is None
-    assert "dppy is missing" in tables.line(missing("DPPy over ours", "dppy"))
-    assert "a reason" in tables.line(left_out("DPPy over ours", "a reason"))
-    page = tables.summary({"made-up": result(missing("DPPy over ours", "dppy"))})
+    assert "dppy is missing" in report.line(missing("DPPy over ours", "dppy"))
+    assert "a reason" in report.line(left_out("DPPy over ours", "a reason"))
+    page = report.summary({"made-up": result(missing("DPPy over ours", "dppy"))})
     assert "- made-up: DPPy over ours: dppy is missing" in page
 
 
@@ -132,13 +177,13 @@ def test_exponent_wants_three_sizes():
     ],
 )
 def test_agreement_of_two_runs(old, new, verdict):
-    assert agreement.agree(old, new) is verdict
+    assert report.agree(old, new) is verdict
 
 
 def test_report_of_two_runs():
     old = {"a": result(row(10, 9, 11)), "gone": result()}
     new = {"a": result(row(20, 19, 21), quick=True)}
-    lines, differing = agreement.report(old, new)
+    lines, differing = report.agreement(old, new)
     assert differing == 1
     text = "\n".join(lines)
     assert "gone: only in the old run" in text
@@ -165,7 +210,7 @@ def test_compare_on_the_command_line(tmp_path, capsys):
 def test_visits_become_one_row():
     first = row(10.0, 9.0, 11.0, repeats=3, workload="K10", microseconds={"a": 1.0, "b": 3.0})
     second = row(12.0, 11.5, 13.0, repeats=3, workload="K10", microseconds={"a": 2.0, "b": 3.0})
-    [found] = visits.merge([[first], [second]])
+    [found] = merge([[first], [second]])
     assert found["ratio"] == 11.0
     assert found["ratio_range"] == [9.0, 13.0]
     assert found["visits"] == [[9.0, 10.0, 11.0], [11.5, 12.0, 13.0]]
@@ -178,7 +223,7 @@ def test_rows_that_cannot_be_merged_stay_as_they_are():
     only_once = {**row(1.0), "what": "seeds alone"}
     absent = missing("theirs", "dppy")
     worst = [{**row(share), "what": "worst", "unit": f"({k})"} for share, k in ((0.4, 1), (0.5, 2))]
-    found = visits.merge([[only_once, absent, worst[0]], [absent, worst[1]]])
+    found = merge([[only_once, absent, worst[0]], [absent, worst[1]]])
     assert found == [only_once, absent, worst[0]]
 
 
@@ -187,15 +232,15 @@ def test_drift_is_taken_into_the_spread():
     apart, meeting = [[0.9, 0.95, 1.0], [1.0404, 1.1, 1.2]], [[0.9, 1.0, 1.1], [1.0, 1.1, 1.2]]
     rows = [row(1.0, 0.9, 1.2, repeats=4, visits=k) for k in 120 * [apart] + 79 * [meeting]]
     rows.append(row(1.0, 0.9, 2.0, repeats=4, visits=[[0.9, 0.95, 1.0], [1.5, 1.8, 2.0]]))
-    by = visits.drift(rows)
+    by = drift_of(rows)
     assert by == pytest.approx(0.02)
-    assert visits.drift(rows[120:199]) == 0.0
-    assert visits.widened(row(10.0, 9.0, 11.0, repeats=4), by)["ratio_range"] == pytest.approx(
+    assert drift_of(rows[120:199]) == 0.0
+    assert widened(row(10.0, 9.0, 11.0, repeats=4), by)["ratio_range"] == pytest.approx(
         [9.0 / 1.02, 11.0 * 1.02]
     )
     exponent = row(1.0, 0.9, 1.1, stderr=0.05)
-    assert visits.widened(exponent, by) == exponent
-    assert visits.drift([row(1.0), row(1.0, 0.9, 1.1, repeats=2)]) == 0.0
+    assert widened(exponent, by) == exponent
+    assert drift_of([row(1.0), row(1.0, 0.9, 1.1, repeats=2)]) == 0.0
 
 
 def test_runs_that_drift_agree_within_what_they_state():
@@ -210,17 +255,17 @@ def test_runs_that_drift_agree_within_what_they_state():
                 * (truth[:, None])
             )
             seen.append([{"what": str(k), **measured(list(v))} for k, v in enumerate(values)])
-        rows = visits.merge(seen)
-        return [visits.widened(found, visits.drift(rows)) for found in rows]
+        rows = merge(seen)
+        return [widened(found, drift_of(rows)) for found in rows]
 
     truth = np.logspace(0, 4, 250)
     old, new, other = one_run(truth), one_run(truth), one_run(1.6 * truth)
-    assert sum(not agreement.agree(a, b) for a, b in zip(old, new, strict=True)) == 0
-    assert sum(not agreement.agree(a, b) for a, b in zip(old, other, strict=True)) > 200
+    assert sum(not report.agree(a, b) for a, b in zip(old, new, strict=True)) == 0
+    assert sum(not report.agree(a, b) for a, b in zip(old, other, strict=True)) > 200
 
 
 def test_every_section_is_found():
-    assert {"steps", "effective", "draws", "growth", "start", "kernels", "trees"} <= set(names())
+    assert {"exact", "exchange", "trees", "zonotope", "chains", "best"} <= set(names())
 
 
 def test_summary_has_promises_first_and_counts_them():
@@ -230,21 +275,21 @@ def test_summary_has_promises_first_and_counts_them():
         row(3.0, 2.0, 4.0),
         row(0.5, 0.4, 0.6, unit="s"),
     ]
-    page = tables.summary({"made-up": result(*rows)}, ("steps",))
+    page = report.summary({"made-up": result(*rows)}, {"steps": "Time of a step"})
     assert "## Promises: 1 of 2 met" in page
     assert "| made-up | peer over ours | 20 | 18 to 22 | >= 10 | met | theirs 20 us" in page
     assert "NOT MET" in page
     assert page.index("## Promises") < page.index("## Other ratios")
     assert page.index("## Other ratios") < page.index("## Absolute figures")
     assert "0.50 s" in page
-    assert "(steps.png)" in page
+    assert "![Time of a step](steps.png)" in page
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(2.5, "2.50 s"), (2e-3, "2.00 ms"), (5e-5, "50 us"), (3e-8, "30 ns")]
 )
 def test_durations(seconds, text):
-    assert tables.duration(seconds) == text
+    assert report.duration(seconds) == text
 
 
 def test_worth_of_independent_draws_is_one():
@@ -276,29 +321,13 @@ def test_indicators_of_triplets():
     assert found.tolist() == [[[True, True], [False, True]]]
 
 
-def test_algorithm_5_on_linprog_keeps_the_law():
-    A = np.array([[1.0, 0.0, 1.0, -0.5], [0.0, 1.0, 1.0, 1.0]])
-    rng = np.random.default_rng(0)
-    oracle = LinprogOracle(A, rng.standard_normal(4))
-    bases = hit_and_run(A, oracle, 700, rng)
-    seen = np.bincount(4 * bases[:, 0] + bases[:, 1], minlength=16) / len(bases)
-    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
-    off = {}
-    for name, target in {"law": ProjectionDPP(A), "twin": VolumeSampling(A, power=4)}.items():
-        logs = np.array([target.log_prob(pair) for pair in pairs])
-        law = np.exp(logs - logs.max())
-        law /= law.sum()
-        off[name] = max(abs(law[k] - seen[4 * i + j]) for k, (i, j) in enumerate(pairs))
-    assert off["law"] < 0.07 < off["twin"]
-
-
 def test_limits_name_what_binds():
     limits = {"flops": 10.0, "loads L1": 100.0, "stores L1": 50.0, "divisions": 1.0}
     limits |= {"loads L2": 20.0, "stores L2": 20.0}
     small = Count(flops=100.0, loads=800.0, stores=100.0, data=800.0)
-    assert least_time(small, limits) == (10.0, "flops")
-    assert least_time(small._replace(data=1e6), limits) == (40.0, "loads L2")
-    assert least_time(small._replace(divisions=30.0), limits) == (30.0, "divisions")
+    assert bench_kernels.least_time(small, limits) == (10.0, "flops")
+    assert bench_kernels.least_time(small._replace(data=1e6), limits) == (40.0, "loads L2")
+    assert bench_kernels.least_time(small._replace(divisions=30.0), limits) == (30.0, "divisions")
     assert small + small == Count(200.0, 1600.0, 200.0, 0.0, 1600.0)
 
 
@@ -306,16 +335,28 @@ def test_pictures_are_drawn_from_rows(tmp_path):
     pytest.importorskip("matplotlib")
     from benchmarks import pictures
 
-    rows = {
-        "steps": [row(9.0, 8, 10, workload="K10", microseconds={"dppy": 90.0, "paper": 10.0})],
-        "effective": [row(50.0, 40, 60, workload="K10", method="exact")],
-        "draws": [
-            row(2.0, 1, 3, axis="n", n=100, r=5, method="zonodpp", unit="us"),
-            row(9.0, 8, 10, axis="r", n=100, r=5, method="GS", microseconds={"GS": 18.0}),
-        ],
-        "growth": [
+    rows = [
+        row(
+            *(9.0, 8, 10),
+            picture="steps",
+            workload="K10",
+            microseconds={"dppy": 90.0, "paper": 10.0},
+        ),
+        row(50.0, 40, 60, picture="effective", workload="K10", method="exact"),
+        row(2.0, 1, 3, picture="draws", axis="n", n=100, r=5, method="zonodpp", unit="us"),
+        row(
+            *(9.0, 8, 10),
+            picture="draws",
+            axis="r",
+            n=100,
+            r=5,
+            method="GS",
+            microseconds={"GS": 18.0},
+        ),
+        *(
             row(
                 *(1.0, 0.9, 1.1),
+                picture="growth",
                 axis=axis,
                 method="exact",
                 fixed="the other is 5",
@@ -324,9 +365,10 @@ def test_pictures_are_drawn_from_rows(tmp_path):
                 stderr=0.05,
             )
             for axis in ("n", "r")
-        ],
-        "kernels": [row(2.0, 1.5, 2.5, kernel="pivot", size="9 x 45")],
-    }
-    results = {name: result(*found) for name, found in rows.items()}
-    assert pictures.draw_all(results, tmp_path) == tuple(rows)
-    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in rows)
+        ),
+        row(2.0, 1.5, 2.5, picture="kernels", kernel="pivot", size="9 x 45"),
+        row(1.0),
+    ]
+    drawn = pictures.draw_all({"made-up": result(*rows)}, tmp_path)
+    assert list(drawn) == ["steps", "effective", "draws", "growth", "kernels"]
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in drawn)

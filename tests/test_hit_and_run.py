@@ -11,8 +11,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from law import assert_law, assert_not_law
+from oracles import HighsOracle
 
-from benchmarks.oracles import HighsOracle
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
 from zonodpp._basis.columns import matrix_of
 from zonodpp._linalg.dense import frozen

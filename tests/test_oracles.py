@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import hard_matrices, matrices, targets
+from oracles import HighsOracle
 
-from benchmarks.oracles import HighsOracle, LinprogOracle
-from paper.algorithm5 import GlpkOracle
+from paper.algorithm5 import GlpkOracle, hit_and_run
+from zonodpp import ProjectionDPP, VolumeSampling
 
-ORACLES = [HighsOracle, GlpkOracle, LinprogOracle]
+ORACLES = [HighsOracle, GlpkOracle]
 
 
 def generators():
@@ -74,3 +75,19 @@ def test_length_of_d_divides_the_chord(oracle):
     x, d = A @ np.full(8, 0.4), A[:, 2]
     ends = np.array(solver.chord(x, d))
     assert np.array(solver.chord(x, -1e6 * d)) == pytest.approx(-ends[::-1] / 1e6, rel=1e-9)
+
+
+def test_algorithm_5_on_highs_keeps_the_law():
+    A = np.array([[1.0, 0.0, 1.0, -0.5], [0.0, 1.0, 1.0, 1.0]])
+    rng = np.random.default_rng(0)
+    oracle = HighsOracle(A, rng.standard_normal(4))
+    bases = hit_and_run(A, oracle, 700, rng)
+    seen = np.bincount(4 * bases[:, 0] + bases[:, 1], minlength=16) / len(bases)
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    off = {}
+    for name, target in {"law": ProjectionDPP(A), "twin": VolumeSampling(A, power=4)}.items():
+        logs = np.array([target.log_prob(pair) for pair in pairs])
+        law = np.exp(logs - logs.max())
+        law /= law.sum()
+        off[name] = max(abs(law[k] - seen[4 * i + j]) for k, (i, j) in enumerate(pairs))
+    assert off["law"] < 0.07 < off["twin"]

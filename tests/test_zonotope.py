@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from law import enumerate_law, p_value
+from oracles import HighsOracle
 from scipy import sparse as sp
 from scipy import stats
 from scipy.spatial import ConvexHull
 
-from benchmarks.oracles import HighsOracle
 from paper.algorithm5 import GlpkOracle
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope, sample
 from zonodpp._tiles import frame

@@ -1,19 +1,17 @@
-"""Rows as lines for a terminal, and all sections as one page: summary.md."""
+"""Rows as lines for a terminal, all sections as one page (summary.md), and two runs side by side.
+
+A full run states spreads that include its drift (``run.py``). A quick run visits each section once
+and measures no drift, so more of its numbers may differ from those of the next run.
+"""
 
 from __future__ import annotations
 
+import json
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 from benchmarks import Row, met
-
-PICTURES = {
-    "steps": "Time of a step of the zonotope chain",
-    "effective": "Effective samples per second",
-    "draws": "Time of an exact draw",
-    "growth": "Growth of the cost of a step",
-    "kernels": "Kernels beside the machine's limits",
-}
 
 _DRIFT = (
     "Spreads are the smallest and the largest of all rounds of all visits, each visit in a process "
@@ -74,8 +72,10 @@ def duration(seconds: float) -> str:
     return f"{number(seconds / 1e-9)} ns"
 
 
-def summary(results: Mapping[str, dict[str, Any]], pictures: tuple[str, ...] = ()) -> str:
-    """Write all sections as Markdown: promises, ratios, then absolute figures."""
+def summary(
+    results: Mapping[str, dict[str, Any]], pictures: Mapping[str, str] | None = None
+) -> str:
+    """Write all sections as Markdown; ``pictures`` has the title of each file drawn."""
     lines = ["# Benchmarks, all sections", ""]
     lines += _runs(results)
     rows = [(name, row) for name, result in results.items() for row in result["rows"]]
@@ -92,8 +92,8 @@ def summary(results: Mapping[str, dict[str, Any]], pictures: tuple[str, ...] = (
     if absent:
         lines += ["", "## Not measured", ""]
         lines += [f"- {name}: {row['what']}: {row['missing']}" for name, row in absent]
-    for stem in pictures:
-        lines += ["", f"## {PICTURES[stem]}", "", f"![{PICTURES[stem]}]({stem}.png)"]
+    for stem, title in (pictures or {}).items():
+        lines += ["", f"## {title}", "", f"![{title}]({stem}.png)"]
     return "\n".join(lines) + "\n"
 
 
@@ -130,19 +130,64 @@ def _table(rows: list[tuple[str, Row]], columns: tuple[str, ...]) -> list[str]:
     lines = ["| section | what | " + " | ".join(heads.get(c, c) for c in columns) + " |"]
     lines.append("|---" * (len(columns) + 2) + "|")
     for name, row in rows:
-        cells = []
-        for column in columns:
-            spread = row.get("ratio_range")
-            cells.append(
-                {
-                    "ratio": lambda r=row: (
-                        "" if "missing" in r else f"{number(r['ratio'])} {unit_of(r)}".strip()
-                    ),
-                    "spread": lambda s=spread: f"{number(s[0])} to {number(s[1])}" if s else "",
-                    "promise": lambda r=row: promise(r),
-                    "verdict": lambda r=row: "not measured" if "missing" in r else verdict(r),
-                    "times": lambda r=row: absolute(r),
-                }[column]()
-            )
-        lines.append(f"| {name} | {row['what']} | " + " | ".join(cells) + " |")
+        spread, absent = row.get("ratio_range"), "missing" in row
+        cells = {
+            "ratio": "" if absent else f"{number(row['ratio'])} {unit_of(row)}".strip(),
+            "spread": f"{number(spread[0])} to {number(spread[1])}" if spread else "",
+            "promise": promise(row),
+            "verdict": "not measured" if absent else verdict(row),
+            "times": absolute(row),
+        }
+        chosen = " | ".join(cells[column] for column in columns)
+        lines.append(f"| {name} | {row['what']} | {chosen} |")
     return lines
+
+
+def agree(old: Row, new: Row) -> bool | None:
+    """Tell whether two measurements of one thing agree: the ranges that they state meet.
+
+    None if that is not known, because one of them states no spread or was not measured.
+    """
+    before, after = old.get("ratio_range"), new.get("ratio_range")
+    if before is None or after is None or "missing" in old or "missing" in new:
+        return None
+    return bool(max(before[0], after[0]) <= min(before[1], after[1]))
+
+
+def load(folder: pathlib.Path) -> dict[str, dict[str, Any]]:
+    """Read the results of all sections in a folder."""
+    found = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    return {name: result for name, result in sorted(found.items()) if "rows" in result}
+
+
+def agreement(
+    old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]
+) -> tuple[list[str], int]:
+    """Write one line for each number that both runs have; return them and how many disagree."""
+    lines, disagreeing, agreeing, untold = [], 0, 0, 0
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old or name not in new:
+            lines.append(f"{name}: only in the {'new' if name in new else 'old'} run")
+            continue
+        if old[name]["quick"] != new[name]["quick"]:
+            lines.append(f"{name}: one run was quick and the other was not; sizes may differ")
+        before = {row["what"]: row for row in old[name]["rows"]}
+        for row in new[name]["rows"]:
+            other = before.get(row["what"])
+            if other is None or "missing" in row or "missing" in other:
+                continue
+            verdict = agree(other, row)
+            disagreeing += verdict is False
+            agreeing += verdict is True
+            untold += verdict is None
+            word = {True: "agree", False: "DIFFER", None: "no spread stated"}[verdict]
+            shown = f"{_with_range(other)} -> {_with_range(row)}"
+            lines.append(f"{name + ': ' + row['what']:<84} {shown:<52} {word}")
+    lines.append(f"{agreeing} agree, {disagreeing} differ, {untold} state no spread")
+    return lines, disagreeing
+
+
+def _with_range(row: Row) -> str:
+    spread = row.get("ratio_range")
+    between = f" ({number(spread[0])} .. {number(spread[1])})" if spread else ""
+    return number(row["ratio"]) + between

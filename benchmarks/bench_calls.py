@@ -1,4 +1,11 @@
-"""Before the first draw: import, command line, compilation; and what a chain needs in memory."""
+"""Small calls and first use: single draws, first and second calls, new processes, compilation.
+
+A call with a seed takes at least what NumPy takes to make a generator from it, whatever a step
+takes, so what first and second calls take is stated in milliseconds.
+
+``python -m benchmarks.bench_calls`` prints what the first use of each method takes from an empty
+cache, in units of what numba takes to compile a sum.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +15,24 @@ import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks import SEED, Row, left_out, measured
-from benchmarks.workloads import NAMES, targets
-from zonodpp import sample
+import numpy as np
 
+from benchmarks import SEED, Job, Row, compare, interleaved, left_out, measured, missing, peer
+from benchmarks.peers import dppy_draws
+from benchmarks.workloads import NAMES, dense, targets
+from zonodpp import ProjectionDPP, prepare, sample
+
+R, N = 10, 1000
+BATCH = 10_000  # draws
+FEW = 10  # steps of a small call
+LARGER = (NAMES[0], *NAMES[2:])
+# Limits of a call of a few steps, the first and the second one with a target, in milliseconds.
+FIRST_CALL, SECOND_CALL = 1.0, 0.4
+PREPARED = 10.0  # microseconds of a prepared draw
 FIRST_DRAW = (
     "import numpy as np; from zonodpp import ProjectionDPP, sample; "
     "A = np.random.default_rng(0).normal(size=(9, 45)); "
@@ -55,16 +72,103 @@ FIRST_USES = {
     "volume": "Zonotope(A, rng=0).volume('estimate', draws=100, rng=0)",
 }
 MOST_UNITS = {"exact": 8.0, "exchange": 8.0, "zonotope": 8.0}
-METHODS: dict[str, dict[str, Any]] = {
-    "exact": {"method": "exact"},
-    "heat-bath": {"method": "exchange"},
-    "barker": {"method": "exchange", "rule": "barker"},
-    "zonotope": {"method": "zonotope"},
-}
 
 
 def run(quick: bool) -> list[Row]:
-    return [*processes(quick), *cold(quick), *compilation(quick), *memory(quick)]
+    return [
+        *one_at_a_time(quick),
+        *calls_of_chains(quick),
+        *processes(quick),
+        *cold(quick),
+        *compilation(quick),
+    ]
+
+
+def one_at_a_time(quick: bool) -> list[Row]:
+    """Compare single draws with a draw inside a batch, and with DPPy's."""
+    target = ProjectionDPP(np.random.default_rng(SEED).normal(size=(R, N)))
+    rng = np.random.default_rng(SEED)
+    few = 200 if quick else 2_000
+    sampler = prepare(target, "exact")
+    jobs = {
+        "batch": Job(partial(sample, target, BATCH, method="exact", rng=SEED), BATCH),
+        "prepared": Job(lambda: repeat(partial(sampler.draw, rng), few), few),
+        "stream": Job(lambda: repeat(partial(next, sampler.stream(rng)), few), few),
+        "sample": Job(lambda: repeat(partial(sample, target, 1, method="exact"), few), few),
+    }
+    dppy = peer("dppy.finite_dpps")
+    if dppy is not None:
+        jobs["dppy"] = Job(partial(dppy_draws(dppy, np.linalg.qr(target.A.T)[0]), 20), 20)
+    seconds = interleaved(jobs, repeats=3 if quick else 9)
+    shape = f"{R} x {N:,}"
+    rows: list[Row] = [
+        {
+            "what": f"{shape}: a prepared draw",
+            **measured([1e6 * s for s in seconds["prepared"]], "us"),
+            "at_most": PREPARED,
+        },
+        {
+            "what": f"{shape}: a prepared draw over a draw in a batch",
+            "at_most": 10.0,
+            **compare(seconds, "prepared", "batch"),
+        },
+        {
+            "what": f"{shape}: a draw of a stream over a draw in a batch",
+            **compare(seconds, "stream", "batch"),
+        },
+        {
+            "what": f"{shape}: sample(target, 1) over a prepared draw",
+            "at_most": 4.0,
+            **compare(seconds, "sample", "prepared"),
+        },
+    ]
+    prepared = f"{shape}: DPPy's single draw over a prepared draw"
+    plain = f"{shape}: DPPy's single draw over sample(target, 1)"
+    if dppy is None:
+        return [*rows, missing(prepared, "dppy"), missing(plain, "dppy")]
+    rows.append({"what": prepared, "floor": 20.0, **compare(seconds, "dppy", "prepared")})
+    return [*rows, {"what": plain, **compare(seconds, "dppy", "sample")}]
+
+
+def calls_of_chains(quick: bool) -> list[Row]:
+    """Time first and second calls of a few steps."""
+    rows: list[Row] = []
+    for name in LARGER[:2] if quick else LARGER:
+        for method in ("exchange", "zonotope"):
+            rows += calls(name, method, 3 if quick else 7)
+    return rows
+
+
+def calls(name: str, method: str, repeats: int) -> list[Row]:
+    """Return the rows of one input and method."""
+    sample(targets()[name], FEW, method=method, rng=SEED)  # compiled code
+    found: dict[str, list[float]] = {"first": [], "second": []}
+    for _ in range(repeats):
+        fresh = ProjectionDPP(dense(targets()[name]))
+        assert fresh.coordinates is not None  # belongs to the target, not to the method
+        call = partial(sample, fresh, FEW, method=method, rng=SEED)
+        for kind in found:
+            found[kind].append(1e3 * seconds_of(call))
+    limits = {"first": FIRST_CALL, "second": SECOND_CALL}
+    return [
+        {
+            "what": f"{name}: {kind} call of {FEW} steps, {method}",
+            **measured(found[kind], "ms"),
+            "at_most": limit,
+        }
+        for kind, limit in limits.items()
+    ]
+
+
+def repeat(call: Callable[[], Any], times: int) -> None:
+    for _ in range(times):
+        call()
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
 
 
 def new_process(*arguments: str, cache: str | None = None) -> tuple[float, float]:
@@ -144,37 +248,6 @@ def compilation(quick: bool) -> list[Row]:
         row: Row = {"what": what, "ratio": float(found.stdout), "unit": "compilations of a sum"}
         rows.append({**row, "at_most": MOST_UNITS[name]} if name in MOST_UNITS else row)
     return rows
-
-
-def memory(quick: bool) -> list[Row]:
-    """Measure what each further chain adds to the peak of memory, without its draws."""
-    rows = []
-    few, many = (5, 25) if quick else (10, 110)
-    for name in NAMES[:1] if quick else (NAMES[0], NAMES[2], NAMES[4]):
-        for kind, options in METHODS.items():
-            peaks = [peak(targets()[name], chains, options) for chains in (few, many)]
-            rows.append(
-                {
-                    "what": f"{name}: memory of a chain, {kind}",
-                    "ratio": (peaks[1] - peaks[0]) / (many - few) / 1024,
-                    "unit": "KiB",
-                    "workload": name,
-                    "method": kind,
-                }
-            )
-    return rows
-
-
-def peak(target: Any, chains: int, options: dict[str, Any]) -> float:
-    """Return the peak of traced memory for some chains of one draw, less the draws."""
-    call = partial(sample, target, 1, chains=chains, rng=SEED, workers=1, **options)
-    call()
-    tracemalloc.start()
-    try:
-        samples = call()
-        return tracemalloc.get_traced_memory()[1] - samples.subsets.nbytes
-    finally:
-        tracemalloc.stop()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Designs: D-optimal ones beside pyDOE3's exchange algorithms, exact draws, unbiased least squares.
+"""The best subset: greedy picks and exchanges among 100,000 items, and D-optimal designs.
 
-pyDOE3 computes each determinant from scratch. Its Dykstra and Wynn-Mitchell algorithms are run as
-they are. A pass of its Fedorov algorithms tries every candidate in every place, k times as many
-determinants as a step of Wynn-Mitchell, and takes many passes. So their rules are followed here by
-the formula for an exchange, from pyDOE3's own starting designs; on a small case the designs are
-compared with those of pyDOE3 itself.
+The peer of MAP is the fast greedy algorithm of Chen, Zhang and Zhou in numpy, column by column of
+the kernel. The peer of designs is pyDOE3, which computes each determinant from scratch. Its Dykstra
+and Wynn-Mitchell algorithms are run as they are. A pass of its Fedorov algorithms tries every
+candidate in every place, k times as many determinants as a step of Wynn-Mitchell, and takes many
+passes. So their rules are followed here by the formula for an exchange, from pyDOE3's own starting
+designs; on a small case the designs are compared with those of pyDOE3 itself.
 """
 
 from __future__ import annotations
@@ -14,22 +15,89 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import SEED, Job, Row, interleaved, measured, missing, peer
-from zonodpp import Design, find_map, sample
+from benchmarks import SEED, Job, Row, compare, interleaved, measured, missing, peer
+from benchmarks.peers import greedy_by_columns
+from zonodpp import DPP, Design, ProjectionDPP, find_map, sample
+from zonodpp.features import rp_cholesky
 
-FACTORS, RUNS = 20, 30
+RIDGE = 0.1
+FACTORS, RUNS = 20, 30  # of a design
 PATIENCE = 200  # exchanges, or sweeps, at most: as many as pyDOE3 makes, or more
 LEAST_GAIN = 1e-12  # of det(X_S' X_S / k), by which pyDOE3 tells an improvement
 
 
 def run(quick: bool) -> list[Row]:
-    return [draws(quick), *least_squares(quick)]
+    return [
+        *large(quick),
+        *against_columns(quick),
+        *landmarks(quick),
+        draws(quick),
+        *least_squares(quick),
+    ]
 
 
 def once(quick: bool) -> list[Row]:
     if peer("pyDOE3") is None:
         return [missing("D-efficiency and time beside pyDOE3", "pyDOE3")]
     return [same_rule(), *optimal(quick)]
+
+
+def large(quick: bool) -> list[Row]:
+    """Pick 100 out of 100,000 items with 50 features and a ridge."""
+    n = 20_000 if quick else 100_000
+    target = DPP.from_features(np.random.default_rng(SEED).normal(size=(n, 50)))
+    call = partial(find_map, target, k=100, ridge=RIDGE)
+    jobs = {"greedy": Job(partial(call, swaps=False)), "exchanges": Job(call)}
+    seconds = interleaved(jobs, repeats=2)
+    found = {"greedy": call(swaps=False), "exchanges": call()}
+    return [
+        {
+            "what": f"k = 100 of {n:,}, 50 features, ridge: seconds, {name}",
+            **measured(seconds[name], "s"),
+            "at_most": at_most,
+            "log_det": found[name].log_weight,
+            "swaps": found[name].swaps,
+        }
+        for name, at_most in (("greedy", 5.0), ("exchanges", 20.0))
+    ]
+
+
+def against_columns(quick: bool) -> list[Row]:
+    n = 20_000 if quick else 100_000
+    Phi = np.random.default_rng(SEED).normal(size=(n, 50))
+    target = DPP.from_features(Phi)
+    jobs = {
+        "columns": Job(partial(greedy_by_columns, Phi, 100, RIDGE)),
+        "zonodpp": Job(partial(find_map, target, k=100, ridge=RIDGE, swaps=False)),
+    }
+    seconds = interleaved(jobs, repeats=2)
+    ours = find_map(target, k=100, ridge=RIDGE, swaps=False).subset
+    what = f"k = 100 of {n:,}: greedy by columns of the kernel over ours"
+    return [
+        {
+            "what": what,
+            "picks_in_common": int(np.isin(ours, jobs["columns"].call()).sum()),
+            **compare(seconds, "columns", "zonodpp"),
+        }
+    ]
+
+
+def landmarks(quick: bool) -> list[Row]:
+    """Fifty landmarks from points, an rbf kernel, rp_cholesky and MAP, from data to answer."""
+    n = 20_000 if quick else 100_000
+    X = np.random.default_rng(SEED).normal(size=(n, 10))
+
+    def pick() -> None:
+        find_map(ProjectionDPP.from_features(rp_cholesky(X, 50, rng=SEED)))
+
+    seconds = interleaved({"landmarks": Job(pick)}, repeats=2)["landmarks"]
+    return [
+        {
+            "what": f"50 landmarks of {n:,} points: seconds, kernel to MAP",
+            **measured(seconds, "s"),
+            "at_most": 30.0,
+        }
+    ]
 
 
 def model(factors: np.ndarray) -> np.ndarray:
