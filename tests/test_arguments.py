@@ -368,6 +368,18 @@ def test_types_of_other_entries(name):
     refuses(MORE_TYPES[name][0], TypeError, *MORE_TYPES[name][1])
 
 
+@pytest.mark.parametrize(
+    "power",
+    [np.array([2.0]), np.ma.masked, np.complex128(2), np.timedelta64(2, "s"), np.bool_(True)],
+)
+def test_what_numpy_turns_into_a_number_but_is_none(power):
+    refuses(lambda: VolumeSampling(A, power=power), TypeError, "power must be a number, got")
+
+
+def test_a_number_may_be_an_array_without_dimensions():
+    assert VolumeSampling(A, power=np.array(2)).power == 2.0
+
+
 def test_labels_may_come_one_after_another():
     named = shortlist(np.arange(8.0), A.T, 2, labels=(f"item {i}" for i in range(8)))
     assert named.labels == [f"item {i}" for i in named]

@@ -300,8 +300,10 @@ def as_positive(value: float, name: str, *, or_zero: bool = False) -> float:
     """Return a finite number above zero or, with ``or_zero``, a number that is not negative."""
     try:
         # Arrays of one entry, complex numbers, and durations of NumPy have a value as a float too.
-        if isinstance(value, str | bool | np.ndarray) or (
-            isinstance(value, np.generic) and value.dtype.kind not in "iuf"
+        if isinstance(value, str | bool) or has_masked(value):
+            raise TypeError
+        if isinstance(value, np.ndarray | np.generic) and (
+            value.ndim or value.dtype.kind not in "iuf"
         ):
             raise TypeError
         number = float(value)

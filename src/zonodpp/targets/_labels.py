@@ -57,6 +57,8 @@ class LabelledItems:
         >>> target.items([("a", "b"), ("d", "a")])
         array([0, 1])
         """
+        if has_masked(S):
+            raise ValueError(f"{name} has masked entries; leave them out")
         try:
             return as_items(self._numbers(S, name), self.n, name, filled=filled)
         except TypeError as error:
@@ -66,8 +68,6 @@ class LabelledItems:
 
     def _numbers(self, S: Any, name: str) -> Any:
         """Replace labels by item numbers, without a check of the numbers."""
-        if has_masked(S):
-            raise ValueError(f"{name} has masked entries; leave them out")
         if self.labels is None or (isinstance(S, np.ndarray) and S.dtype.kind in "iu"):
             return S
         if isinstance(S, np.ndarray):
