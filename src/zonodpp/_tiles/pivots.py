@@ -19,6 +19,7 @@ from zonodpp._types import Floats, Integers
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 OLDEST = 20_000  # pivots after which T is computed anew: so rarely that its time does not matter
+_LINE = 8  # numbers in a cache line
 LARGE = 1e5  # T is computed anew after a pivot below 1 / LARGE, which magnifies errors by LARGE
 
 
@@ -68,8 +69,9 @@ tile_in_kernel = forceinline(tile_at)
 
 
 def tile_rows(r: int, n: int, count: int) -> Floats:
-    """Allocate an array of tiles, a row for each."""
-    return np.zeros((count, 2 * n + r * r + 4 * r + 1))
+    """Allocate an array of tiles, a row for each; the rows are whole cache lines."""
+    size = 2 * n + r * r + 4 * r + 1
+    return np.zeros((count, size + -size % _LINE))
 
 
 def put_tile(tile: TileState, other: TileState) -> None:

@@ -37,10 +37,9 @@ from zonodpp._linalg.coordinates import LEAST_SCALE, column_factors
 from zonodpp._linalg.dense import column_chunks, frozen
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import _exchange_walk as exchange_walk
-from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, renew
+from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, line_aligned, renew
 from zonodpp.samplers._contract import Sampler, Sets, State
 from zonodpp.samplers._exchange_walk import BasisState, ExchangeChain, ExchangeScratch
-from zonodpp.samplers._remembered import line_aligned
 from zonodpp.samplers._tracking import Recording, SetTracker
 from zonodpp.targets._family import VolumeSampling
 from zonodpp.targets._target import Target

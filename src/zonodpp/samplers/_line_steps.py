@@ -27,7 +27,9 @@ from zonodpp.samplers import _lines as lines
 from zonodpp.samplers._chains import ACCEPTED
 from zonodpp.samplers._lines import Line, ZonotopeChain
 
-ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from rounding errors
+# Tiles of one chord. A chord crosses about n tiles; a walk that does not meet the boundary in so
+# many tiles can only come from rounding errors. Reflected walks may be longer.
+ENDLESS = 10_000_000
 # The entries of ``line.tally``: what has been seen on the line so far.
 (
     STAY,  # weight of the first tile
@@ -52,14 +54,15 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
+    PAUSED asks for nothing but another call.
     """
     rng = generator_at(address)
-    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    stack, x, c = chain.stack, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
-    scratch = pivots.scratch_in_kernel(memory, r, n)
+    line = lines.line_in_kernel(chain.line, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(chain.scratch, r, n)
     progress, tally = chain.progress, line.tally
     while progress[lines.DRAW] < chain.record.subsets.shape[0]:
         half = progress[lines.HALF]
@@ -121,10 +124,16 @@ def walk_half(
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density, visited = tally[GONE], tally[DENSITY], int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
-    status = lines.LOST
-    while visited <= ENDLESS:
+    pause = visited + chain.patience
+    while True:
         if age[0] >= pivots.OLDEST:
             status = lines.OLD_WALKER
+            break
+        if visited > ENDLESS and not rule.reflect:
+            status = lines.LOST
+            break
+        if visited >= pause:
+            status = lines.PAUSED
             break
         length, p = pivots.next_break(u, v, reach)
         last = gone + length >= limit
@@ -242,12 +251,12 @@ def _reflect_line(
 def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) -> int:
     """Do as `run_by_walk`, by jumps: linear programs that are solved by long steps."""
     rng = generator_at(address)
-    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    stack, x, c = chain.stack, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
-    scratch = pivots.scratch_in_kernel(memory, r, n)
+    line = lines.line_in_kernel(chain.line, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(chain.scratch, r, n)
     d, counts = line.d, chain.counts
     while chain.progress[lines.DRAW] < chain.record.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
