@@ -106,7 +106,9 @@ class Run:
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
         """Take over a chain as a slice has left it, with the draws of that slice."""
         end = chain.drawn
-        if self.draws is None and end >= self.subsets.shape[1] and not self._grow(end):
+        # A checkpoint may hold more draws than are asked for, which is an error that comes later.
+        open_ended = self.draws is None or end > self.draws
+        if open_ended and end >= self.subsets.shape[1] and not self._grow(end):
             self.full, self.draws = True, self.subsets.shape[1]
             if end > self.draws:  # the slice came from elsewhere; a shorter one is made instead
                 return
