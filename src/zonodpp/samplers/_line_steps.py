@@ -20,7 +20,7 @@ from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._kernel_arguments import generator_at
 from zonodpp._tiles import pivots
 from zonodpp._tiles.chord import Ellipsoid, chord_ends
-from zonodpp._tiles.long_step import NONE_FREE, settle
+from zonodpp._tiles.long_step import NONE_FREE, QUICK, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
 from zonodpp._types import Floats
 from zonodpp.samplers import _lines as lines
@@ -271,7 +271,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
         multiply(home.T, d, home.v)
         for p in range(x.shape[0]):
             walker.u[p] += alpha * home.v[p]
-        more, log_det = settle(chain.columns, walker, NONE_FREE, scratch)
+        more, log_det = settle(chain.columns, walker, NONE_FREE, QUICK, scratch)
         if more < 0:
             return lines.LOST
         counts[lines.TILES] += made + more
