@@ -22,6 +22,7 @@ from zonodpp._tiles import pivots
 from zonodpp._tiles.chord import Ellipsoid, chord_ends
 from zonodpp._tiles.long_step import NONE_FREE, QUICK, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
+from zonodpp._tiles.small_pivots import STALE, UNSURE, item_behind
 from zonodpp._types import Floats
 from zonodpp.samplers import _lines as lines
 from zonodpp.samplers._chains import ACCEPTED
@@ -54,7 +55,7 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
-    PAUSED asks for nothing but another call.
+    PAUSED asks for nothing but another call; after HIDDEN the walk cannot go on.
     """
     rng = generator_at(address)
     stack, x, c = chain.stack, chain.x, chain.c
@@ -137,8 +138,15 @@ def walk_half(
             break
         length, p = pivots.next_break(u, v, reach)
         last = gone + length >= limit
+        behind = 0
         if last:
             length = limit - gone
+        elif rule.careful:
+            power = rule.exponent + 1.0
+            behind = item_behind(chain.columns, tile, p, power, rule.log_weight, scratch)
+            if behind in (STALE, UNSURE):
+                status = lines.OLD_WALKER if behind == STALE else lines.HIDDEN
+                break
         if rule.gibbs and density > tally[TOP] + lines.HUGE:
             rescale(tally, line.share, density)
         if changed:
@@ -159,7 +167,12 @@ def walk_half(
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
+        det_ratio, left = 0.0, basis[p]
+        if not rule.careful:
+            det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
+        elif behind >= 0:
+            upward = 1.0 if v[p] > 0.0 else -1.0
+            det_ratio = pivots.swap_items(chain.columns, tile, p, behind, upward, scratch)
         if det_ratio > 0.0:
             entered = basis[p]
             density += lines.log_change(rule.log_mass, rule.exponent, entered, left, det_ratio)
@@ -169,7 +182,9 @@ def walk_half(
         else:
             status = lines.DONE
             break
-    tally[GONE], tally[DENSITY], tally[VISITED] = gone, density, visited
+    tally[GONE], tally[DENSITY] = gone, density
+    # The half of the line has begun, also if it is interrupted in its first tile.
+    tally[VISITED] = max(float(visited), lines.BEGUN)
     return status
 
 

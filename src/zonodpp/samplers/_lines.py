@@ -22,10 +22,12 @@ MOVED, TILES, LOST_TILES = range(len(BASIS_COUNTERS), len(COUNTERS))
 HOME, WALKER, PICKED = np.arange(3)
 # The entries of ``progress``: the draw, its step, the half of the line (0 ahead, 1 back).
 DRAW, STEP, HALF = range(3)
+BEGUN = 0.5  # "tiles visited" of a half that is still in its first tile
 # Why a kernel returns: all draws are done, or T of the tile HOME or WALKER is to be computed anew,
 # or rounding errors have led so far astray that the tile of the point is to be found again, or the
-# walk along one line takes long and goes on in the next call.
-DONE, OLD_HOME, OLD_WALKER, LOST, PAUSED = range(5)
+# walk along one line takes long and goes on in the next call, or rounding hides a tile that may
+# have weight.
+DONE, OLD_HOME, OLD_WALKER, LOST, PAUSED, HIDDEN = range(6)
 # A walk along one line pauses after so many multiplications, some 0.05 seconds of work, but not
 # before it has crossed so many tiles for each item of a basis: ordinary steps do not pause.
 _LONG_WORK, _LONG_PER_ITEM, _LONG = 10**8, 100, 500_000
@@ -47,6 +49,11 @@ class Rule(NamedTuple):
     fresh: bool  # whether each step draws a new tiling; else a chain keeps one
     long_steps: bool  # whether steps jump by linear programs; else they walk
     reflect: bool  # whether walks are reflected at the boundary; else they end there
+    # Whether a tile behind a small entry of the tableau may have weight: its probability over that
+    # of the tile before is entry^(exponent + 1), times exp(log_weight) of the item that enters over
+    # that of the item that leaves.
+    careful: bool
+    log_weight: Floats  # (n,)
 
 
 class Line(NamedTuple):

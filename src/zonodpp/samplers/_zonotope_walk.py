@@ -14,9 +14,9 @@ from zonodpp._tiles.pivots import put_tile, scratch_size, tile_at, tile_rows
 from zonodpp._tiles.tilings import find_tile, point_of, tile_from_basis
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import _lines as lines
-from zonodpp.samplers._chains import ChainOnBases, renew
+from zonodpp.samplers._chains import ChainOnBases, hidden_sets, renew
 from zonodpp.samplers._contract import State, need_between
-from zonodpp.samplers._line_steps import run_by_long_steps, run_by_walk
+from zonodpp.samplers._line_steps import VISITED, run_by_long_steps, run_by_walk
 from zonodpp.samplers._lines import Rule, ZonotopeChain
 from zonodpp.samplers._tracking import Recording
 
@@ -82,6 +82,8 @@ class ZonotopeWalk(ChainOnBases):
         more = (self.ellipsoid,) if self.rule.long_steps else ()
         mended, reached = 0, -1
         while (status := run(address_of(rng), chain, *more)) not in (lines.DONE, lines.PAUSED):
+            if status == lines.HIDDEN:
+                raise ArithmeticError(hidden_sets(self.rule.exponent + 1.0))
             self._mend(chain, status)
             made = int(progress[lines.DRAW]) * thin + int(progress[lines.STEP])
             mended, reached = (mended + 1 if made == reached else 1), made
@@ -98,9 +100,11 @@ class ZonotopeWalk(ChainOnBases):
         home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
         line = lines.line_at(chain.line, r, n, chain.record.starts, chain.record.items)
         tile = walker if status == lines.OLD_WALKER else home
-        renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis))
+        renew(tile.T, tile.age, chain.counts, lambda: inverse_of(self.columns, tile.basis, np.inf))
         if status == lines.OLD_WALKER:
             tile.v[:] = tile.T @ line.along
+            if line.tally[VISITED] == lines.BEGUN:  # it is the tile of the point
+                home.T[:], home.age[:] = tile.T, tile.age
             return
         fresh, lost = self.rule.fresh, status == lines.LOST
         if lost or not fresh:  # if tilings are fresh, the next step draws all but the basis anew
