@@ -225,8 +225,8 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> int:
     """Draw t in proportion to P(B - s + t), by n proposals at most; return NONE if all fail.
 
-    The first proposal is ``proposed``, unless that is negative. REPEATED - t is returned if rounding
-    hides whether item t is to be accepted.
+    The first proposal is ``proposed``, unless that is negative. REPEATED - t: rounding hides
+    whether item t is to be accepted.
 
     The item at place s may be drawn too. Failed proposals are independent of the t that is drawn in
     the end, so the law stays exact if t is then drawn in another way.
