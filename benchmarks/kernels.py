@@ -176,7 +176,7 @@ def many_entering(rng: np.random.Generator, chain: ExchangeChain, repeats: int) 
         s = k % chain.basis.inside.shape[0]
         t = -1
         if chain.alias.shape[0] > 0:
-            t = propose_entering(rng, chain, s)
+            t = propose_entering(rng, chain, s, -1)
         if t < 0:
             entering_weights(chain, s)
             t = pick(rng.random(), chain.scratch.weights, chain.scratch.sums)

@@ -280,15 +280,14 @@ def rewritten(target, path, change, **call):
 
 
 def put(name, value):
-    """Change the first entry of an array, or of a part of a tile: "chain0/tile basis"."""
+    """Change the first entry of an array, or of a part of a tile: "chain0/tiles 0 basis"."""
     name, *part = name.split()
 
     def change(header, arrays):
         array = arrays[name] = arrays[name].copy()
         if part:
-            r = arrays["subsets"].shape[2]
-            n = (array.size - r * r - 4 * r - 1) // 2
-            array = getattr(tile_at(array, r, n), part[0])
+            r, n = arrays["subsets"].shape[2], arrays["chain0/c"].size
+            array = getattr(tile_at(array[int(part[0])], r, n), part[1])
         array.flat[0] = value
 
     return change
@@ -305,8 +304,8 @@ ARRAYS = {
     "exact": ["chain0/pending", "chain1/head"],
     "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place"],
     "barker": ["chain0/inside", "chain0/place"],
-    "zonotope": ["chain0/tile basis", "chain1/tile basis"],
-    "paper": ["chain0/tile basis", "chain0/tile side"],
+    "zonotope": ["chain0/tiles 0 basis", "chain1/tiles 2 basis", "chain0/progress"],
+    "paper": ["chain0/tiles 1 basis", "chain0/tiles 0 side"],
     "trees": ["chain0/counts", "chain1/under_way", "subsets"],
 }
 
@@ -358,7 +357,7 @@ def test_shapes_and_types(target, tmp_path, method, make):
 def test_numbers_that_are_none(target, tmp_path, number):
     call = {"chains": 2, "rng": 1, "method": "zonotope"}
     with pytest.raises(ValueError, match=r"run is damaged .*NaN or infinity"):
-        rewritten(target, tmp_path / "run", put("chain0/tile T", number), **call)
+        rewritten(target, tmp_path / "run", put("chain0/tiles 0 T", number), **call)
 
 
 def in_run(name, place, value):

@@ -13,13 +13,14 @@ import pytest
 from law import assert_law, assert_not_law
 from oracles import HighsOracle
 
-from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
+from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, prepare, sample
 from zonodpp._basis.columns import matrix_of
 from zonodpp._linalg.dense import frozen
 from zonodpp._tiles import frame
 from zonodpp._tiles.pivots import tile_at
 from zonodpp.samplers import _hit_and_run as hit_and_run
 from zonodpp.samplers import _line_steps as line_steps
+from zonodpp.samplers import _lines as lines
 from zonodpp.samplers import _zonotope_walk as zonotope_walk
 from zonodpp.samplers._hit_and_run import TILES_PER_ITEM_TRACKED
 
@@ -190,7 +191,7 @@ def test_many_steps_do_not_drift():
     subsets = np.empty((1, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((1, 0)), 200_000)
     lengths = sampler.columns.lengths
-    tile = tile_at(state["tile"], target.r, lengths.size)
+    tile = tile_at(state["tiles"][0], target.r, lengths.size)
     y = np.where(tile.side < 0, lengths, 0.0)
     y[tile.basis] = tile.u
     unit = matrix_of(sampler.columns)
@@ -210,7 +211,7 @@ def test_a_lost_tile_is_found_again_and_counted():
     state = sampler.start(rng, None)
     columns = scaled_columns(sampler)
     state["x"][:] = columns @ rng.random(columns.shape[1])  # somewhere else than the tile says
-    tile_at(state["tile"], *columns.shape).age[0] = 10**6
+    tile_at(state["tiles"][0], *columns.shape).age[0] = 10**6
     subsets = np.empty((5, target.r), np.int32)
     sampler.advance(state, rng, subsets, np.empty((5, 0)), 1)
     counts = dict(zip(sampler.counters, state["counts"], strict=True))
@@ -343,7 +344,7 @@ def test_start_from_a_given_basis():
     target = TARGETS["gaussian"]
     sampler = HitAndRun(preset="paper").prepare(target)
     state = sampler.start(np.random.default_rng(0), [5, 1, 3])
-    tile = tile_at(state["tile"], target.r, sampler.columns.lengths.size)
+    tile = tile_at(state["tiles"][0], target.r, sampler.columns.lengths.size)
     assert sorted(tile.basis.tolist()) == [1, 3, 5]
     samples = draw(target, init=[5, 1, 3])
     assert_law(samples.subsets, target)
@@ -483,3 +484,66 @@ def test_columns_without_numerical_rank_are_refused():
     with pytest.raises(ValueError, match=r"numerical rank is .*; use the other base_measure"):
         HitAndRun().prepare(target)
     assert_law(draw(target, base_measure="full").subsets, VolumeSampling(A))
+
+
+LONG = {"window": 1e9, "reflect": True}  # a step of so many tiles that no test waits for it
+
+
+@pytest.mark.parametrize("chains", [1, 2])
+def test_a_walk_that_takes_long_hears_the_time_limit(chains):
+    target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    with pytest.warns(UserWarning, match="no draws: seconds=0.2 went by"):
+        found = sample(target, 1, method="zonotope", rng=0, seconds=0.2, chains=chains, **LONG)
+    assert found.subsets.shape == (chains, 0, 2)
+
+
+def test_a_walk_that_takes_long_goes_on_in_the_next_call(monkeypatch):
+    """Pauses within a line change neither draws nor averages, also with other steps around it."""
+    target, options = TARGETS["gaussian"], {"window": 20.0, "reflect": True}
+    sets = [[0], [1, 2]]
+
+    def run():
+        found = sample(
+            target, 40, method="zonotope", rng=0, thin=3, burn_in=5, track=sets, **options
+        )
+        return found.subsets, found.tracked, found.stats["tiles"]
+
+    whole = run()
+    calls = []
+    advance = zonotope_walk.ZonotopeWalk._walk
+
+    def counted(self, *arguments):
+        calls.append(advance(self, *arguments))
+        return calls[-1]
+
+    monkeypatch.setattr(zonotope_walk.ZonotopeWalk, "_walk", counted)
+    monkeypatch.setattr(zonotope_walk.lines, "patience_for", lambda r, n: 7)
+    pieces = run()
+    assert sum(calls) == 40 * 3 + 5
+    assert calls.count(0) > 100  # calls in which no step was finished
+    for one, other in zip(whole, pieces, strict=True):
+        assert np.array_equal(one, other)
+    single = [prepare(target, "zonotope", **options).draw(np.random.default_rng(1), burn_in=3)]
+    monkeypatch.undo()
+    single.append(prepare(target, "zonotope", **options).draw(np.random.default_rng(1), burn_in=3))
+    assert np.array_equal(*single)
+
+
+def test_a_checkpoint_holds_a_walk_that_is_under_way(tmp_path):
+    target = ProjectionDPP([[1, 2, 0, -1], [0, 1, 2, 1]])
+    options = {"method": "zonotope", "rng": 0, "window": 2e6, "reflect": True}
+    path = tmp_path / "run.npz"
+    with pytest.warns(UserWarning, match="no draws"):
+        sample(target, 1, seconds=0.1, checkpoint=path, **options)
+    found = sample(target, 1, checkpoint=path, **options)
+    whole = sample(target, 1, **options)
+    assert np.array_equal(found.subsets, whole.subsets)
+    assert found.stats["tiles"] == whole.stats["tiles"]
+
+
+def test_mending_without_end_hears_the_time_limit(monkeypatch):
+    """A step that always loses its tile is given back to Python after some attempts."""
+    target = ProjectionDPP(np.random.default_rng(0).normal(size=(2, 120)))
+    monkeypatch.setattr(zonotope_walk, "run_by_long_steps", lambda *arguments: lines.LOST)
+    with pytest.warns(UserWarning, match="no draws"):
+        sample(target, 1, method="zonotope", preset="paper", rng=0, seconds=0.1)

@@ -22,8 +22,8 @@ from zonodpp import (
     sample,
 )
 from zonodpp._arguments import spawn
+from zonodpp._tiles.pivots import tile_at
 from zonodpp.runs import _tasks as tasks
-from zonodpp.samplers import _remembered as remembered
 from zonodpp.samplers import _zonotope_walk as zonotope_walk
 
 A = np.random.default_rng(0).normal(size=(3, 8))
@@ -132,26 +132,35 @@ def test_one_short_chain_needs_no_thread(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["exchange", "zonotope"])
-def test_starts_of_chains_are_made_once_and_do_not_depend_on_earlier_calls(method):
+def test_starts_follow_from_the_generator_alone(method):
     expected = sample(ProjectionDPP(A), 5, method=method, chains=3, rng=9).subsets
     own = ProjectionDPP(A)
     for rng in (1, 2, 9, 9):
         found = sample(own, 5, method=method, chains=3, rng=rng).subsets
     assert np.array_equal(found, expected)
-    sampler = prepare(own, method)._sampler
-    first, second = (sampler.start(np.random.default_rng(3), None) for _ in range(2))
-    for name, array in first.items():
-        assert np.array_equal(array, second[name])
-        assert array is not second[name]
-    bases = {tuple(sample(own, 1, method=method, rng=k).subsets[0, 0]) for k in range(20)}
-    assert len(bases) > 5
 
 
-def test_states_that_are_large_are_not_remembered(monkeypatch):
-    monkeypatch.setattr(remembered, "SMALL_STATE", 10)
-    sampler = prepare(ProjectionDPP(A), "exchange")._sampler
-    sampler.start(np.random.default_rng(3), None)
-    assert not sampler.start_states
+@pytest.mark.parametrize("method", ["exchange", "zonotope"])
+def test_every_chain_draws_a_start_of_its_own(method):
+    """States in store, equal for all seeds, would give many equal starts among so many chains."""
+    target = ProjectionDPP(np.random.default_rng(0).normal(size=(4, 200)))
+    sampler = prepare(target, method)._sampler
+
+    def start(rng):
+        state = sampler.start(rng, None)
+        return tuple(state["inside"] if method == "exchange" else tile_of(state))
+
+    def tile_of(state):
+        return tile_at(state["tiles"][0], sampler.width, sampler.columns.lengths.size).basis
+
+    def from_store(rng):
+        return start(np.random.default_rng(rng.integers(64)))
+
+    def different(begin):
+        return len({begin(np.random.default_rng(seed)) for seed in range(500)})
+
+    assert different(start) > 490
+    assert different(from_store) <= 64  # the twin
 
 
 def test_blas_has_its_threads_back_after_the_last_small_block(monkeypatch):

@@ -431,7 +431,7 @@ def test_ctrl_c_while_draws_are_stored_counts_only_stored_draws(monkeypatch):
     [chain] = start_chains(sampler, [np.random.default_rng(0)], [None], 0)
     found = Run(sampler, [chain], None, 1)
     after = dataclasses.replace(chain, drawn=2 * room)
-    monkeypatch.setattr(chains_module.np, "pad", interrupt)  # the arrays have to grow
+    monkeypatch.setattr(chains_module, "empty_rows", interrupt)  # the arrays have to grow
     with pytest.raises(KeyboardInterrupt):
         found.store(0, after, np.zeros((2 * room, 3), np.int32), np.zeros((2 * room, 0)))
     assert found.length == 0
@@ -608,3 +608,48 @@ def test_a_method_is_a_name_with_options_or_an_object():
 def test_bad_methods(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_an_open_number_of_draws_ends_where_memory_does(monkeypatch, tmp_path):
+    """The draws made so far are returned, and the checkpoint holds them too."""
+    monkeypatch.setattr(chains_module, "available_memory", lambda: 100_000)
+    path = tmp_path / "run.npz"
+    call = {"method": "exact", "rng": 0, "seconds": 60.0}
+    with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the 4096 draws"):
+        found = sample(TARGET, checkpoint=path, **call)
+    assert np.array_equal(found.subsets, draws(TARGET, 4096, rng=0))
+    monkeypatch.undo()
+    again = draws(TARGET, 5000, checkpoint=path, rng=0)
+    assert np.array_equal(again, draws(TARGET, 5000, rng=0))
+    monkeypatch.setattr(chains_module, "available_memory", lambda: 30_000)
+    with ThreadPoolExecutor(1) as pool:
+        for options in ({"chains": 3, "workers": 2}, {"executor": pool}):
+            with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the 1024 draws"):
+                found = sample(TARGET, **call, **options)
+            assert found.subsets.shape[1] == 1024
+
+
+def test_an_allocation_that_fails_ends_an_open_number_of_draws(monkeypatch):
+    empty_rows = chains_module.empty_rows
+
+    def no_room(sampler, *shape):
+        if shape[-1] > 2048:
+            raise MemoryError
+        return empty_rows(sampler, *shape)
+
+    monkeypatch.setattr(chains_module, "empty_rows", no_room)
+    with pytest.warns(RuntimeWarning, match="memory is full; .* returning the 2048 draws"):
+        found = sample(TARGET, method="exact", rng=0, seconds=60.0)
+    assert np.array_equal(found.subsets, draws(TARGET, 2048, rng=0))
+
+
+def test_memory_that_a_slice_lacks_loses_no_earlier_draws():
+    class Poor(Fake):
+        def advance(self, state, rng, subsets, tracked, thin):
+            if state["counts"][0] > 200:
+                raise MemoryError("no room for a step")
+            super().advance(state, rng, subsets, tracked, thin)
+
+    with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the \d+ draws"):
+        found = sample(TARGET, method=Given(Poor()), rng=0, seconds=60.0)
+    assert found.subsets.shape[1] > 200

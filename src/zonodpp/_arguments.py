@@ -368,3 +368,13 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # a system that does not tell
         return 2**48  # bytes that processors can address
+
+
+def available_memory() -> int:
+    """Return the bytes that this process may still take without harm to others, about."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            facts = dict(line.split(":") for line in file)
+        return int(facts["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError, IndexError):  # not Linux
+        return physical_memory()

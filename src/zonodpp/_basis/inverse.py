@@ -21,13 +21,17 @@ _SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12
 _LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 
 
-def inverse_of(columns: UnitColumns, basis: Integers) -> Floats:
-    """Return the inverse T of the vectors e_j of a basis; ArithmeticError if it is singular."""
+def inverse_of(columns: UnitColumns, basis: Integers, largest: float = _LARGEST_ENTRY) -> Floats:
+    """Return the inverse T of the vectors e_j of a basis; ArithmeticError if it is singular.
+
+    A basis counts as singular if an entry of T is larger than ``largest``. A walk that has judged
+    the pivot by which it entered a basis sets no limit.
+    """
     try:
         T = np.linalg.inv(basis_matrix(columns, basis)).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         T = np.full(2 * basis.shape, np.inf)
-    if not np.abs(T).max() < _LARGEST_ENTRY:
+    if not np.abs(T).max() < largest:
         raise ArithmeticError("the basis is numerically singular")
     return T
 

@@ -22,15 +22,19 @@ from zonodpp._cuda.tiles import tile_size
 from zonodpp._cuda.walk_state import Geometry, Records, Tiles
 from zonodpp._cuda.warps import WARP
 from zonodpp._linalg.dense import column_chunks, to_dense
+from zonodpp._tiles.pivots import PIVOT
+from zonodpp._tiles.small_pivots import TINY
 from zonodpp._types import Floats, Subsets
 from zonodpp.samplers._chains import ChainOnBases
 from zonodpp.samplers._contract import Sampler, State
 from zonodpp.samplers._exact import ExactDraws
 from zonodpp.samplers._exchange import RULES, ExchangeWalk
+from zonodpp.samplers._hit_and_run import refuse_thin
 from zonodpp.samplers._mixture import Mixture
 from zonodpp.samplers._tracking import SetTracker
 from zonodpp.samplers._zonotope_walk import ZonotopeWalk
 
+_WITHOUT = "leave device out"  # kernels take small entries of the tableau as zero
 _RESERVED = 1024  # bytes of shared memory that every block takes for itself
 _LONG_LINE = 10  # times r items; with more, long steps are far faster, and the GPU has none
 
@@ -188,6 +192,10 @@ class _ExchangeEngine(_BasesEngine):
     def __init__(self, sampler: ExchangeWalk) -> None:
         columns = sampler.columns
         masses = columns.lengths[: sampler.tracker.n] ** sampler.power
+        if sampler.careful:
+            with np.errstate(divide="ignore"):
+                log_weight = sampler.power * np.log(columns.lengths)
+            refuse_thin(columns, log_weight, sampler.power, TINY, _WITHOUT)
         super().__init__(sampler, columns, masses)
         self.masses, self.no_shares = to_device(masses), to_device(np.zeros((1, 1)))
         self.lay_out()
@@ -242,6 +250,8 @@ class _ZonotopeEngine(_BasesEngine):
                 "device='cuda' walks through every tile of a line, and these lines have so many "
                 "that the processor takes long steps; pass window=..., or leave device out"
             )
+        if rule.careful:
+            refuse_thin(columns, rule.log_weight, rule.exponent + 1.0, PIVOT, _WITHOUT)
         n = sampler.tracker.n
         lengths = columns.lengths[:n]
         super().__init__(sampler, columns, lengths / lengths.max())

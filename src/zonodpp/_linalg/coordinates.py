@@ -103,6 +103,16 @@ def coordinates_of(
     return _about_heavy_basis(to_dense(A), log_weights, basis)
 
 
+def plain_coordinates(
+    A: Matrix, weights: Floats | None, power: float, found: Coordinates
+) -> tuple[Floats, Floats]:
+    """Return T = A_H^{-1} A for a heavy basis H, without weights, and the logs of its factors."""
+    if found.plain is None:
+        found = _about_heavy_basis(to_dense(A), column_factors(weights, power, A.shape[1])[1], None)
+    assert found.plain is not None
+    return found.plain, found.log_scale
+
+
 def column_factors(weights: Floats | None, power: float, n: int) -> tuple[Floats | None, Floats]:
     """Return q^{1/p} divided by the largest, None if all are one, and the n logs of q^{1/p}.
 

@@ -23,7 +23,7 @@ from zonodpp._basis.columns import (
 )
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._linalg.dense import frozen
-from zonodpp._tiles.long_step import settle
+from zonodpp._tiles.long_step import QUICK, settle
 from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, pivot
 from zonodpp._types import Floats
 
@@ -201,7 +201,7 @@ def chord_ends(
                 gap[basis[p]] = 0.0
                 side[basis[p]] = 0.0
         _locate(columns, tile, x, scratch)
-        more, _ = settle(columns, tile, place, scratch)
+        more, _ = settle(columns, tile, place, QUICK, scratch)
         if more < 0:
             return 0.0, 0.0, more
         pivots += more

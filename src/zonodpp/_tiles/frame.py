@@ -31,6 +31,7 @@ _ROUNDING = 16 * np.finfo(float).eps
 # Size of the perturbation, relative to the largest cost. This is far above the rounding errors of
 # reduced costs, about 1e-15, so that every computation finds an item on the same side of zero.
 PERTURBATION = 1e-9
+_ENTRIES_AT_ONCE = 2**22  # of bases whose determinants are computed together, 32 MiB
 _SHORTEST = 1e-200  # the least length that costs are divided by, so that they do not overflow
 SEED = (0x7A6F6E6F, 0x64707021)  # arbitrary but fixed: equal costs have the same tiling each time
 
@@ -63,11 +64,17 @@ class Frame(NamedTuple):
         costs: Floats = np.ldexp(c, -exponent) + PERTURBATION * noise
         return costs / np.maximum(self.columns.lengths[: c.size], _SHORTEST)
 
-    def log_volume(self, basis: Integers) -> float:
-        """Return log |det (A S)_B|."""
-        log_det = np.linalg.slogdet(basis_matrix(self.columns, basis))[1]
-        log_det += np.log(self.columns.lengths[basis]).sum() + self.heights.sum() * np.log(2.0)
-        return float(log_det - np.log(np.abs(np.diagonal(self.W))).sum())
+    def log_volumes(self, bases: Integers) -> Floats:
+        """Return log |det (A S)_B| for each of the bases, (count, r)."""
+        count, r = bases.shape
+        logs = np.log(self.columns.lengths[bases]).sum(axis=1)
+        step = max(1, _ENTRIES_AT_ONCE // r**2)
+        for first in range(0, count, step):
+            some = bases[first : first + step]
+            vectors = basis_matrix(self.columns, some.ravel()).T.reshape(len(some), r, r)
+            logs[first : first + step] += np.linalg.slogdet(vectors)[1]
+        logs += self.heights.sum() * np.log(2.0) - np.log(np.abs(np.diagonal(self.W))).sum()
+        return np.asarray(logs)
 
 
 def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:

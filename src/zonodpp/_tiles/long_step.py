@@ -16,11 +16,21 @@ import numpy as np
 from zonodpp._basis.columns import UnitColumns, add_column, multiply
 from zonodpp._basis.inverse import row_length
 from zonodpp._jit import forceinline, inline_source, no_refcount
-from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, ratio_test, swap_items
+from zonodpp._tiles.pivots import (
+    OLDEST,
+    PIVOT,
+    TileScratch,
+    TileState,
+    first_minimum,
+    ratio_test,
+    swap_items,
+)
+from zonodpp._tiles.small_pivots import rounding_weights
 from zonodpp._types import Floats, Integers
 
-OUTSIDE, CYCLED = -1, -2  # what `settle` returns in place of a number of pivots
-NONE_FREE = np.int64(-1)  # a NumPy integer: for a literal, numba would compile once more
+OUTSIDE, CYCLED, OLD = -1, -2, -3  # what `settle` returns in place of a number of pivots
+# NumPy numbers: for literals, numba would compile once more.
+NONE_FREE, QUICK, CAREFUL = np.int64(-1), np.bool_(False), np.bool_(True)
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 _ONE_BY_ONE = 12
@@ -130,15 +140,18 @@ def _flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: Ti
 
 @no_refcount
 def settle(
-    columns: UnitColumns, tile: TileState, free: int, scratch: TileScratch
+    columns: UnitColumns, tile: TileState, free: int, careful: bool, scratch: TileScratch
 ) -> tuple[int, float]:
     """Bring all coordinates into their bounds by dual pivots; place ``free`` has no bounds.
+
+    With ``careful``, it stops when T is to be computed anew, and entries that the rounding errors
+    of a T of nearly dependent columns explain count as zero, as entries below PIVOT do.
 
     Returns
     -------
     pivots, log_det : int, float
         The number of pivots, or OUTSIDE if the program has no solution, or CYCLED if there were far
-        too many pivots; and the change of log |det E_B|.
+        too many pivots, or OLD; and the change of log |det E_B|.
     """
     T, u, reach = tile.T, tile.u, tile.reach
     lengths, blur, tolerance = columns.lengths, columns.blur, columns.tolerance
@@ -150,10 +163,15 @@ def settle(
         p: int = _leaving_place(T, u, reach, free, tolerance)
         if p < 0:
             return count, log_det
+        if careful and tile.age[0] >= OLDEST:
+            return OLD, 0.0
         upward = 1.0 if u[p] > reach[p] else -1.0
         bound = reach[p] if upward > 0.0 else 0.0
         slope = abs(u[p] - bound)
-        ratio_test(columns, tile, p, upward, scratch)
+        least = PIVOT * row_length(T, p)
+        if careful:
+            least = max(least, rounding_weights(T, p, scratch.vector))
+        ratio_test(columns, tile, p, upward, least, scratch)
         noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
         for i in range(r):
             noise += abs(T[p, i]) * blur[i]

@@ -19,7 +19,10 @@ from zonodpp._types import Floats, Integers
 
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 OLDEST = 20_000  # pivots after which T is computed anew: so rarely that its time does not matter
-LARGE = 1e5  # T is computed anew after a pivot below 1 / LARGE, which magnifies errors by LARGE
+_LINE = 8  # numbers in a cache line
+# T is computed anew after a pivot below 1 / LARGE, which magnifies errors by LARGE, and after one
+# above LARGE, which leaves errors of a T of that size.
+LARGE = 1e5
 
 
 class TileState(NamedTuple):
@@ -68,8 +71,9 @@ tile_in_kernel = forceinline(tile_at)
 
 
 def tile_rows(r: int, n: int, count: int) -> Floats:
-    """Allocate an array of tiles, a row for each."""
-    return np.zeros((count, 2 * n + r * r + 4 * r + 1))
+    """Allocate an array of tiles, a row for each; the rows are whole cache lines."""
+    size = 2 * n + r * r + 4 * r + 1
+    return np.zeros((count, size + -size % _LINE))
 
 
 def put_tile(tile: TileState, other: TileState) -> None:
@@ -129,8 +133,8 @@ def next_break(u: Floats, v: Floats, reach: Floats) -> tuple[float, int]:
 def pivot(T: Floats, v: Floats, p: int, column: Floats, row: Floats) -> int:
     """Put the item with ``column`` = T e_item into place p: T and the speeds, O(r^2).
 
-    ``row`` is scratch. Returns what to add to the age of T: OLDEST after a small pivot, so that T
-    is computed anew.
+    ``row`` is scratch. Returns what to add to the age of T: OLDEST after a very small pivot, and
+    after a very large one, which leads out of a thin tile, so that T is computed anew.
     """
     inverse = 1.0 / column[p]
     speed = v[p] * inverse
@@ -138,7 +142,7 @@ def pivot(T: Floats, v: Floats, p: int, column: Floats, row: Floats) -> int:
         v[k] -= column[k] * speed
     v[p] = speed
     replace_item(T, p, column, row)
-    return 1 if abs(inverse) < LARGE else OLDEST
+    return 1 if 1.0 < LARGE * abs(inverse) < LARGE * LARGE else OLDEST
 
 
 @forceinline
@@ -157,14 +161,13 @@ def find_ratios(
 
 @inline_source
 def ratio_test(
-    columns: UnitColumns, tile: TileState, p: int, upward: float, scratch: TileScratch
+    columns: UnitColumns, tile: TileState, p: int, upward: float, least: float, scratch: TileScratch
 ) -> None:
     """Set row and ratio, as `find_ratios` does, when coordinate p leaves.
 
-    ``upward`` is 1 if it leaves at its length, -1 if at 0.
+    ``upward`` is 1 if it leaves at its length, -1 if at 0. Entries up to ``least`` count as zero.
     """
     tableau_row(columns, tile.T[p], scratch.row)
-    least = PIVOT * row_length(tile.T, p)
     find_ratios(scratch.row, tile.gap, tile.side, upward, least, scratch.ratio)
 
 
@@ -232,7 +235,7 @@ def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -
         zero, and nothing has changed, when no item can enter: that is the boundary of the zonotope.
     """
     upward = 1.0 if tile.v[p] > 0.0 else -1.0
-    ratio_test(columns, tile, p, upward, scratch)
+    ratio_test(columns, tile, p, upward, PIVOT * row_length(tile.T, p), scratch)
     entering = first_minimum(scratch.ratio)
     det_ratio = 0.0
     left = tile.basis[p]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from zonodpp._basis.columns import UnitColumns, matrix_of
 from zonodpp._basis.inverse import inverse_of, row_length
 from zonodpp._jit import no_refcount
 from zonodpp._tiles import pivots
-from zonodpp._tiles.long_step import NONE_FREE, OUTSIDE, settle
+from zonodpp._tiles.long_step import CAREFUL, NONE_FREE, OUTSIDE, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
+from zonodpp._tiles.small_pivots import STALE, item_behind
 from zonodpp._types import Floats, Integers
 
 # A direction whose cosine with the normal of a facet is smaller is parallel to the facet: rounding
 # errors of speeds explain such a cosine.
 _PARALLEL = 1e-11
-_RUNS = 5  # of the dual simplex for one point; two are enough unless columns are nearly parallel
+# Runs of the dual simplex for one point. Two are enough unless columns are nearly parallel: each
+# very small pivot ends a run.
+_RUNS = 50
 
 
 class OutsideError(ValueError):
@@ -55,7 +56,7 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
     for _ in range(_RUNS):
         tile = pivots.copy_of(corner)
         tile.u[:] = tile.T @ (x - point_of(columns, tile))  # u was zero; x may be outside the tile
-        made, _ = settle(columns, tile, NONE_FREE, scratch)
+        made, _ = settle(columns, tile, NONE_FREE, CAREFUL, scratch)
         if made >= 0:
             return tile
         if made == OUTSIDE and tile.age[0] == 0:
@@ -73,15 +74,15 @@ def _fill_walk(
     least: float,
     scratch: TileScratch,
     bases: Integers,
-    steps: Floats,
+    lengths: Floats,
 ) -> tuple[int, bool]:
     """Walk along the line; return the number of tiles, and whether the boundary was reached.
 
-    It ends before that when the arrays are full or T is to be computed anew. ``steps[k]`` holds the
-    length of the line in tile k, and the change of the log volume from tile k to the next. A speed
-    of at most ``least`` times the length of its row of T counts as zero.
+    It ends before that when the arrays are full or T is to be computed anew. ``lengths[k]`` is the
+    length of the line in tile k. A speed of at most ``least`` times the length of its row of T
+    counts as zero.
     """
-    u, v, basis, lengths = tile.u, tile.v, tile.basis, columns.lengths
+    u, v, basis = tile.u, tile.v, tile.basis
     r = basis.shape[0]
     for k in range(bases.shape[0]):
         if tile.age[0] >= pivots.OLDEST:
@@ -93,32 +94,32 @@ def _fill_walk(
             if abs(v[p]) <= least * row_length(tile.T, p):
                 v[p] = 0.0
         length, p = pivots.next_break(u, v, tile.reach)
-        steps[k, 0] = length
+        item = item_behind(columns, tile, p, np.inf, columns.lengths, scratch)
+        if item == STALE:
+            return k, False
+        lengths[k] = length
+        if item < 0:
+            return k + 1, True
         for i in range(r):
             u[i] += length * v[i]
-        det_ratio, left = pivots.cross(columns, tile, p, scratch)
-        if det_ratio == 0.0:
-            return k + 1, True
-        steps[k, 1] = math.log(det_ratio) + math.log(lengths[basis[p]]) - math.log(lengths[left])
+        upward = 1.0 if v[p] > 0.0 else -1.0
+        pivots.swap_items(columns, tile, p, item, upward, scratch)
     return bases.shape[0], False
 
 
-def traverse(
-    columns: UnitColumns, tile: TileState, d: Floats, log_volume: float
-) -> tuple[Floats, Integers, Floats]:
-    """Walk from the tile's point along d: where each tile ends, its basis, its log volume."""
+def traverse(columns: UnitColumns, tile: TileState, d: Floats) -> tuple[Floats, Integers]:
+    """Walk from the tile's point along d: where each tile ends, and its basis."""
     n, r = columns.lengths.size, len(tile.basis)
     scratch, least = pivots.tile_scratch(r, n), _PARALLEL * float(np.linalg.norm(d))
     parts: list[tuple[Integers, Floats]] = []
     finished = False
     while not finished:
-        tile.T[:] = inverse_of(columns, tile.basis)
+        tile.T[:] = inverse_of(columns, tile.basis, np.inf)
         tile.v[:] = tile.T @ d
         tile.age[0] = 0
         # A chord crosses about n tiles, so this is room enough for nearly all of them.
-        bases, steps = np.empty((4 * n, r), np.int64), np.zeros((4 * n, 2))
-        count, finished = _fill_walk(columns, tile, least, scratch, bases, steps)
-        parts.append((bases[:count], steps[:count]))
-    bases, steps = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    ends, changes = np.cumsum(steps, axis=0).T
-    return ends, np.sort(bases, axis=1), log_volume + changes - steps[:, 1]
+        bases, lengths = np.empty((4 * n, r), np.int64), np.zeros(4 * n)
+        count, finished = _fill_walk(columns, tile, least, scratch, bases, lengths)
+        parts.append((bases[:count], lengths[:count]))
+    bases, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return np.cumsum(lengths), np.sort(bases, axis=1)

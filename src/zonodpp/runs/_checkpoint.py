@@ -20,7 +20,7 @@ from zonodpp._archives import damage
 from zonodpp._files import replacing, sweep
 from zonodpp._types import PathLike, Rng
 from zonodpp._version import __version__
-from zonodpp.runs._slices import Chain, Run
+from zonodpp.runs._slices import Chain, Run, need_room
 from zonodpp.samples._storage import check_subsets, pack_target, read_arrays, write_arrays
 from zonodpp.targets._target import Arrays, Header, Target
 
@@ -110,7 +110,7 @@ class Checkpoint:
             return
         try:
             self._write(run)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             warnings.warn(
                 f"the checkpoint was not written: {error}. This run loses nothing by it, but if "
                 "it were stopped now it could not go on from here; make room on the disk",
@@ -150,6 +150,7 @@ def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None
         If this run cannot have written what the file holds.
     """
     longest = arrays["subsets"].shape[1]
+    need_room(run.sampler, len(run.chains), longest)
     expected = {
         name: f"{own.dtype} {(len(own), longest, own.shape[2])}"
         for name, own in (("subsets", run.subsets), ("tracked", run.tracked))

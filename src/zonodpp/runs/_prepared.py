@@ -11,7 +11,7 @@ from zonodpp._arguments import as_count, spawn
 from zonodpp._linalg.dense import refreeze
 from zonodpp._types import Integers, Rng, SeedLike
 from zonodpp.runs._slices import Chain, advance, empty_rows
-from zonodpp.samplers._contract import Method, Sampler
+from zonodpp.samplers._contract import Method, Sampler, make_draw
 from zonodpp.samplers._methods import method_of
 from zonodpp.targets._target import Target
 
@@ -131,11 +131,9 @@ class PreparedSampler:
         """
         generator = _generator(rng)
         steps = as_count(burn_in, "burn_in", 0) + 1
-        subsets, nothing = empty_rows(self._sampler, 1)
+        subsets, _ = empty_rows(self._sampler, 1)
         state = self._sampler.start(generator, None)
-        # A tree that takes long is finished by several calls.
-        while self._sampler.advance(state, generator, subsets, nothing, steps) == 0:
-            pass
+        make_draw(self._sampler, state, generator, subsets, steps)
         return _items(subsets[0].astype(np.int64))
 
     def stream(

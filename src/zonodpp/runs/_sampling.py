@@ -217,7 +217,7 @@ def _run(
     workers: int | None,
 ) -> bool:
     """Run the chains, with progress and checkpoints between slices; False if it ends early."""
-    early: KeyboardInterrupt | LostWorkers | None = None
+    early: KeyboardInterrupt | LostWorkers | MemoryError | None = None
     with reporter(progress) as report:
         begun, reported = time.perf_counter(), float("-inf")
         before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
@@ -233,18 +233,30 @@ def _run(
 
         try:
             run_chains(run, limit, executor, workers, after_slice)
-        except (KeyboardInterrupt, LostWorkers) as error:
+        except (KeyboardInterrupt, LostWorkers, MemoryError) as error:
             early = error
     if file is not None:
         file.write(run, now=True)
-    if early is not None:
-        lost = isinstance(early, LostWorkers)
-        if lost and not run.length:
-            raise RuntimeError(f"{early} before every chain had a draw") from early
-        why = early if lost else "interrupted"
-        text = f"{why}: returning the {run.length} draws made so far"
-        warnings.warn(text, RuntimeWarning if lost else UserWarning, stacklevel=3)
-    return early is None
+    if early is not None or run.full:
+        _announce_early_end(run, early)
+    return early is None and not run.full
+
+
+def _announce_early_end(
+    run: Run, early: KeyboardInterrupt | LostWorkers | MemoryError | None
+) -> None:
+    """Warn that a run ends early and what is returned; raise an error if that is nothing."""
+    if not run.length and isinstance(early, LostWorkers):
+        raise RuntimeError(f"{early} before every chain had a draw") from early
+    if not run.length and isinstance(early, MemoryError):
+        raise early
+    if early is None or isinstance(early, MemoryError):
+        why = "memory is full; a larger thin or a given number of draws takes less"
+    else:
+        why = str(early) if isinstance(early, LostWorkers) else "interrupted"
+    text = f"{why}: returning the {run.length} draws made so far"
+    kind = UserWarning if isinstance(early, KeyboardInterrupt) else RuntimeWarning
+    warnings.warn(text, kind, stacklevel=4)
 
 
 def _generators(

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._arguments import physical_memory
+from zonodpp._arguments import available_memory, physical_memory
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._contract import Sampler, State
 
@@ -30,6 +30,7 @@ _STEPS_GROWTH = 16
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 _ALWAYS_THERE = 2**20  # bytes that every machine has
 _FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
+_GROWTH = 2  # factor by which this room grows when it is full
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -69,6 +70,9 @@ class Run:
     abreast: int = 1  # chains that each `Chain` stands for: 1, or on a GPU all chains of the run
     # For checkpoints: copies of the chains as their last slices have left them, or nothing.
     rested: list[Chain] = field(default_factory=list)
+    full: bool = field(
+        default=False, init=False
+    )  # whether memory has ended an open number of draws
     subsets: Subsets = field(init=False)
     tracked: Floats = field(init=False)
 
@@ -101,10 +105,13 @@ class Run:
 
     def store(self, index: int, chain: Chain, subsets: Subsets, tracked: Floats) -> None:
         """Take over a chain as a slice has left it, with the draws of that slice."""
-        end, room = chain.drawn, self.subsets.shape[1]
-        if end >= room and end != self.draws:
-            more = ((0, 0), (0, max(end, room)), (0, 0))
-            self.subsets, self.tracked = np.pad(self.subsets, more), np.pad(self.tracked, more)
+        end = chain.drawn
+        # A checkpoint may hold more draws than are asked for, which is an error that comes later.
+        open_ended = self.draws is None or end > self.draws
+        if open_ended and end >= self.subsets.shape[1] and not self._grow(end):
+            self.full, self.draws = True, self.subsets.shape[1]
+            if end > self.draws:  # the slice came from elsewhere; a shorter one is made instead
+                return
         if subsets.base is not self.subsets:  # made elsewhere, or before the arrays grew
             self.subsets[index, end - len(subsets) : end] = subsets
             self.tracked[index, end - len(subsets) : end] = tracked
@@ -112,13 +119,35 @@ class Run:
         if self.rested:
             self.rested[index] = copy.deepcopy(chain)  # threads change the chain itself in place
 
+    def _grow(self, end: int) -> bool:
+        """Make room for more draws than ``end``; False if memory has no room for them.
+
+        The arrays may be copied twice: now, and when the draws are cut to the shortest chain.
+        """
+        chains, room = self.subsets.shape[:2]
+        larger = _GROWTH * max(end, room)
+        held = chains * room * row_bytes(self.sampler)
+        if 2 * chains * larger * row_bytes(self.sampler) - held > available_memory():
+            return False
+        try:
+            subsets, tracked = empty_rows(self.sampler, chains, larger)
+        except MemoryError:
+            return False
+        subsets[:, :room], tracked[:, :room] = self.subsets, self.tracked
+        self.subsets, self.tracked = subsets, tracked
+        return True
+
     def cut(self) -> tuple[Subsets, Floats]:
         """Return the draws of all chains, cut to the length of the shortest chain."""
         length = self.length
         if length == self.subsets.shape[1] and self.abreast == 1:
             return self.subsets, self.tracked
         subsets, tracked = self.subsets[:, :length], self.tracked[:, :length]
-        return self.apart(subsets).copy(), self.apart(tracked).copy()
+        subsets, tracked = self.apart(subsets), self.apart(tracked)
+        try:
+            return subsets.copy(), tracked.copy()
+        except MemoryError:  # views keep the larger arrays alive
+            return subsets, tracked
 
     def apart(self, rows: NDArray[Scalar]) -> NDArray[Scalar]:
         """Split rows, (chains, draws, width), into those of the chains that each one stands for."""
@@ -208,14 +237,18 @@ def _make_steps(
     """
     if chain.taken == 0 and steps >= thin:
         made = sampler.advance(chain.state, chain.rng, subsets, tracked, thin)
+        draws, chain.taken = (len(subsets), 0) if made is None else divmod(made, thin)
+        if draws < len(subsets):  # the next draw has begun, or not even that
+            chain.sums[:] = tracked[draws]
+            tracked[draws] = 0.0
         if thin > 1:
-            tracked /= thin
-        return len(subsets) if made is None else made
+            tracked[:draws] /= thin
+        return draws
     # Sums are not kept during burn-in, which ends when ``taken`` is zero.
     sums, goal = (np.zeros_like(chain.sums), 0) if chain.taken < 0 else (chain.sums, thin)
     part = min(steps, goal - chain.taken)
-    sampler.advance(chain.state, chain.rng, subsets[:1], sums[None, :], part)
-    chain.taken += part
+    made = sampler.advance(chain.state, chain.rng, subsets[:1], sums[None, :], part)
+    chain.taken += part if made is None else made
     if chain.taken < thin:
         return 0
     tracked[0] = chain.sums / thin

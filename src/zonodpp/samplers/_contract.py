@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonodpp._types import Floats, Rng, Subsets
@@ -99,9 +100,9 @@ class Sampler(Protocol):
         Returns
         -------
         int or None
-            None means that all draws are finished. A sampler of independent draws, one of which may
-            take longer than a slice, may return the number of finished ones instead, which may be
-            zero; the state then holds the unfinished one.
+            None means that all steps are made. A sampler that has steps, or independent draws, that
+            may take longer than a slice may return the number of those that it has finished, which
+            may be zero; the state then holds the unfinished one, and the next call goes on with it.
         """
 
     def check(self, state: State) -> None:
@@ -154,6 +155,15 @@ class Method(Protocol):
         Sampler
             What then draws.
         """
+
+
+def make_draw(sampler: Sampler, state: State, rng: Rng, subset: Subsets, steps: int) -> None:
+    """Make one draw, the row of ``subset``, by as many calls as its steps take."""
+    nothing = np.empty((1, sampler.tracker.size))
+    left: int = 1 if sampler.independent else steps
+    while left > 0:
+        made = sampler.advance(state, rng, subset, nothing, left)
+        left -= left if made is None else made
 
 
 def need_between(array: NDArray[Any], least: int, most: int, name: str) -> None:

@@ -143,7 +143,7 @@ class ExactDraws:
         # N, a batch of columns and two rows, filled up to whole vectors of the processor.
         scratch = np.zeros((r + BATCH + 2, r + -r % VECTOR))
         if self.algorithm == "chain-rule":
-            draw_by_chain_rule(rng, *tables, self.leverages, subsets)
+            draw_by_chain_rule(address_of(rng), *tables, self.leverages, subsets)
             state["counts"] += len(subsets), subsets.size
         elif not draw_by_rejection(
             address_of(rng), *tables, self.alias, subsets, state["counts"], *queue, scratch

@@ -33,14 +33,13 @@ from zonodpp._basis.columns import even_rows, keep_columns, matrix_of, unit_vect
 from zonodpp._basis.inverse import inverse_of
 from zonodpp._jit import VECTOR
 from zonodpp._kernel_arguments import address_of
-from zonodpp._linalg.coordinates import LEAST_SCALE, column_factors
+from zonodpp._linalg.coordinates import LEAST_SCALE, column_factors, plain_coordinates
 from zonodpp._linalg.dense import column_chunks, frozen
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers import _exchange_walk as exchange_walk
-from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, renew
+from zonodpp.samplers._chains import ChainOnBases, chain_on_bases, hidden_sets, line_aligned, renew
 from zonodpp.samplers._contract import Sampler, Sets, State
 from zonodpp.samplers._exchange_walk import BasisState, ExchangeChain, ExchangeScratch
-from zonodpp.samplers._remembered import line_aligned
 from zonodpp.samplers._tracking import Recording, SetTracker
 from zonodpp.targets._family import VolumeSampling
 from zonodpp.targets._target import Target
@@ -110,11 +109,14 @@ class Exchange:
         if sparse:  # rows are scaled alike, by powers of two; columns of a graph stay +-1
             E, lengths = unit_vectors(even_rows(target.A, None)[0])
         else:
-            E, lengths, scale = *_white_vectors(target), target.coordinates.scale
+            E, lengths = _white_vectors(target)
+            scale = None if p < 1 else target.coordinates.scale
         lengths = lengths if scale is None else lengths * scale
         lengths = lengths / lengths.max()
-        whole = self.rule == "heat-bath" and _is_small(target, sparse)
-        proposes = self.rule == "heat-bath" and not whole and not sparse
+        careful = p not in (1.0, 2.0)  # then small entries may be likely, or weights far apart
+        whole = self.rule == "heat-bath" and _is_small(target, sparse) and not careful
+        large = not whole and not sparse and not _is_small(target, sparse)
+        proposes = self.rule == "heat-bath" and large
         # Metropolis accepts every exchange of two equally likely items, which would take turns.
         rule = "barker" if self.rule == "metropolis" and n == 2 else self.rule
         return ExchangeWalk(
@@ -124,6 +126,7 @@ class Exchange:
             power=p,
             alias=frozen(alias_table(lengths**p) if proposes else np.empty((0, 2))),
             whole=whole,
+            careful=careful,
             oldest=max(_UPDATES_TIMES_ITEMS // r, _UPDATES_PER_ITEM * r),
         )
 
@@ -136,6 +139,7 @@ class ExchangeWalk(ChainOnBases):
     power: float
     alias: Floats
     whole: bool
+    careful: bool
     oldest: int
     counters: tuple[str, ...] = exchange_walk.COUNTERS
 
@@ -160,18 +164,23 @@ class ExchangeWalk(ChainOnBases):
         record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
         progress, counts = np.array([0, 0, 0, -1]), state["counts"]
         settings = RULES.index(self.rule), self.power, self.columns, self.alias, self.whole
-        return ExchangeChain(*settings, self.oldest, basis, scratch, record, progress, counts)
+        run = self.oldest, basis, scratch, record, progress, counts, self.careful
+        return ExchangeChain(*settings, *run)
 
     def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""
         chain = self.chain(state, subsets, tracked, thin)
         inside, _, _, tableau, age = chain.basis
-        while not exchange_walk.walk(address_of(rng), chain):
+        while status := exchange_walk.walk(address_of(rng), chain):
+            if status == exchange_walk.HIDDEN:
+                raise ArithmeticError(hidden_sets(self.power))
             renew(tableau, age, chain.counts, lambda: self._tableau(inside))
 
     def _tableau(self, inside: Integers) -> Floats:
         """Return T, or all of T E, whose columns of the basis are unit vectors."""
-        T = inverse_of(self.columns, inside)
+        # A basis that was entered by a pivot that was judged may be as thin as it likes.
+        largest = [np.inf] if self.careful else []
+        T = inverse_of(self.columns, inside, *largest)
         if not self.whole:
             return T
         tableau: Floats = T @ matrix_of(self.columns)
@@ -204,16 +213,19 @@ def _white_vectors(target: VolumeSampling) -> tuple[Floats, Floats]:
 
     Weights q^{1/p} that lie far apart turn a whitened column towards the lightest item that it can
     replace. To replace a heavier item takes a pivot that counts as a rounding error, although
-    a power p below one makes it likely. Then the unit vectors are those of columns without weights.
+    a power p below one makes it likely. Then the unit vectors are those of columns without weights,
+    relative to a heavy basis: in these coordinates entries that are zero or tiny keep their digits,
+    and the lengths hold the weights.
     """
-    where, logs = target.coordinates, target.coordinates.log_scale
-    if target.power < 1 and where.plain is not None:
+    where = target.coordinates
+    if target.power < 1:
+        plain, logs = plain_coordinates(target.A, target.weights, target.power, where)
         if np.ptp(logs[logs > -np.inf]) > _WIDEST:
             raise ValueError(
                 "for these weights q ** (1 / power) spans more than 260 orders of magnitude: an "
                 "exchange walk would miss sets; use method='zonotope'"
             )
-        E, lengths = unit_vectors(where.plain)
+        E, lengths = unit_vectors(plain)
         return E, lengths * np.exp(logs - logs.max())
     E, lengths = np.empty((target.r, target.n), order="F"), np.empty(target.n)
     for span, chunk in column_chunks(where.matrix, None):

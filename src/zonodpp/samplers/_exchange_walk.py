@@ -13,6 +13,8 @@ from zonodpp._basis.columns import UnitColumns, dot, tableau_column, tableau_ent
 from zonodpp._basis.inverse import replace_item, row_length
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._kernel_arguments import generator_at
+from zonodpp._tiles.pivots import LARGE
+from zonodpp._tiles.small_pivots import NEGLIGIBLE, TINY, rounding_error, rounding_weights
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._chains import ACCEPTED, BASIS_COUNTERS, STEPS
 from zonodpp.samplers._tracking import Recording
@@ -21,6 +23,15 @@ HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = (*BASIS_COUNTERS, "tiny pivots")
 TINY_PIVOTS = len(BASIS_COUNTERS)
 ZERO = 1e-12  # a pivot that is smaller, relative to its column or its row of T, is a rounding error
+# Why the walk returns: all draws are made, or the tableau is to be computed anew, or rounding hides
+# an exchange that may be likely.
+DONE, OLD, HIDDEN = range(3)
+# In place of an item t that enters: none is drawn yet; it is to be drawn with a fresh tableau, for
+# the same s; or the exchange with item REPEATED - t is to be judged with one.
+NONE, AGAIN, REPEATED = -1, -2, -3
+# A single entry is judged if it is smaller than this, relative to its row: rounding errors of thin
+# bases reach so far.
+LARGEST_SMALL = 1e-3
 SMALL = 1e-8  # before a pivot that is smaller, relative to its column, T is computed anew
 BLOCK = 4  # weights that are summed together; they lie n / 4 apart, so that sums are vectorised
 
@@ -63,6 +74,7 @@ class ExchangeChain(NamedTuple):
     record: Recording
     progress: Integers  # (4,) draw, step; place and item of an exchange that waits for a new T
     counts: Integers
+    careful: bool  # whether small entries of the tableau may be likely, and are judged
 
 
 @forceinline
@@ -86,9 +98,8 @@ def acceptance(rule: int, ratio: float) -> float:
 
 @inline_source
 def _propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
-    """Return the place of s and the item t if their exchange is accepted, t = -1 if not."""
+    """Return the place of s, and what `_judge_exchange` returns of it and an item t."""
     inside, outside, rule = chain.basis.inside, chain.basis.outside, chain.rule
-    lengths = chain.columns.lengths
     r, others = inside.shape[0], outside.shape[0]
     level = rng.random()
     if rule == BARKER:  # given that it is below 1/2, twice the number is uniform again
@@ -96,17 +107,29 @@ def _propose_exchange(rng: Rng, chain: ExchangeChain) -> tuple[int, int]:
     if level >= 1.0 or others == 0:
         return 0, -1
     s = min(int(rng.random() * r), r - 1)
-    t = outside[min(int(rng.random() * others), others - 1)]
-    det_ratio = abs(tableau_entry(chain.columns, chain.basis.tableau[s], t))
-    ratio = raised(det_ratio * lengths[t] / lengths[inside[s]], chain.power)
-    return s, t if level < acceptance(rule, ratio) else -1
+    t: int = outside[min(int(rng.random() * others), others - 1)]
+    return s, _judge_exchange(chain, s, t, level)
+
+
+@inline_source
+def _judge_exchange(chain: ExchangeChain, s: int, t: int, level: float) -> int:
+    """Return t if the exchange is accepted at this level, NONE if not, or REPEATED - t."""
+    lengths, T, item = chain.columns.lengths, chain.basis.tableau, chain.basis.inside[s]
+    det_ratio = abs(tableau_entry(chain.columns, T[s], t))
+    if chain.careful and det_ratio <= LARGEST_SMALL * row_length(T, s) and det_ratio > 0.0:
+        rounding_weights(T, s, chain.scratch.column)
+        error = rounding_error(chain.columns, chain.scratch.column, t)
+        likely = raised(max(det_ratio, error) * lengths[t] / lengths[item], chain.power)
+        if likely > NEGLIGIBLE and (chain.basis.age[0] > 0 or det_ratio <= error):
+            return REPEATED - t
+        det_ratio = det_ratio if det_ratio > error else 0.0
+    ratio = raised(det_ratio * lengths[t] / lengths[item], chain.power)
+    return t if level < acceptance(chain.rule, ratio) else NONE
 
 
 @forceinline
-def _raised_weights(
-    entries: Floats, lengths: Floats, power: float, noise: float, weights: Floats
-) -> None:
-    """Set weights[t] = (|entries[t]| lengths[t])^power, up to a factor; noise counts as zero."""
+def _raised_weights(entries: Floats, lengths: Floats, power: float, weights: Floats) -> None:
+    """Set weights[t] = (|entries[t]| lengths[t])^power, up to a factor."""
     n = weights.shape[0]
     if power == 2.0:
         for t in range(n):
@@ -118,14 +141,43 @@ def _raised_weights(
         largest = 0.0  # all weights are divided by it, so that powers do not overflow
         for t in range(n):
             largest = max(largest, weights[t])
-        for t in range(n):  # a low power would make rounding errors large
-            above = weights[t] > noise * lengths[t]
-            weights[t] = (weights[t] / largest) ** power if above else 0.0
+        for t in range(n):
+            weights[t] = (weights[t] / largest) ** power if weights[t] > 0.0 else 0.0
 
 
 @inline_source
-def entering_weights(chain: ExchangeChain, s: int) -> None:
-    """Set weights[t] in proportion to P(B - s + t) for all t, the item at place s included."""
+def _judge_row(chain: ExchangeChain, s: int, row: Floats) -> bool:
+    """Set small entries of a row to zero that rounding explains; False if no answer is possible.
+
+    Entries that may be likely are judged with a fresh T.
+    """
+    columns, T, lengths, total = (
+        chain.columns,
+        chain.basis.tableau,
+        chain.columns.lengths,
+        chain.scratch.column,
+    )
+    least = max(rounding_weights(T, s, total), TINY * row_length(T, s))
+    largest = 0.0
+    for t in range(row.shape[0]):
+        largest = max(largest, abs(row[t]) * lengths[t])
+    clear, fresh = True, chain.basis.age[0] == 0
+    for t in range(row.shape[0]):
+        size = abs(row[t])
+        if 0.0 < size <= least and chain.basis.place[t] < 0:
+            error = rounding_error(columns, total, t)
+            likely = raised(max(size, error) * lengths[t] / largest, chain.power) > NEGLIGIBLE
+            clear = clear and (not likely or (fresh and size > error))
+            row[t] = row[t] if size > error else 0.0
+    return clear
+
+
+@inline_source
+def entering_weights(chain: ExchangeChain, s: int) -> bool:
+    """Set weights[t] in proportion to P(B - s + t) for all t, the item at place s included.
+
+    Returns False if rounding hides weights that may be large.
+    """
     columns, power, scratch = chain.columns, chain.power, chain.scratch
     inside, tableau, row = chain.basis.inside, chain.basis.tableau, scratch.row
     if not chain.whole:
@@ -134,12 +186,13 @@ def entering_weights(chain: ExchangeChain, s: int) -> None:
                 row[t] = tableau_entry(columns, tableau[s], t)
         else:
             tableau_row(columns, tableau[s], row)
-    noise = 0.0 if power == 1.0 or power == 2.0 else ZERO * row_length(tableau, s)
+    clear = not chain.careful or _judge_row(chain, s, row)
     entries = tableau[s] if chain.whole else row
-    _raised_weights(entries, columns.lengths, power, noise, scratch.weights)
+    _raised_weights(entries, columns.lengths, power, scratch.weights)
     for k in range(inside.shape[0]):  # the weights of other items of the basis are rounding errors
         if k != s:
             scratch.weights[inside[k]] = 0.0
+    return clear
 
 
 @forceinline
@@ -169,8 +222,11 @@ def pick(level: float, weights: Floats, sums: Floats) -> int:
 
 
 @inline_source
-def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
-    """Draw t in proportion to P(B - s + t), by n proposals at most; return -1 if all fail.
+def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> int:
+    """Draw t in proportion to P(B - s + t), by n proposals at most; return NONE if all fail.
+
+    The first proposal is ``proposed``, unless that is negative. REPEATED - t: rounding hides
+    whether item t is to be accepted.
 
     The item at place s may be drawn too. Failed proposals are independent of the t that is drawn in
     the end, so the law stays exact if t is then drawn in another way.
@@ -178,13 +234,21 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int) -> int:
     columns, alias, place, T = chain.columns, chain.alias, chain.basis.place, chain.basis.tableau
     size = row_length(T, s)
     for _ in range(alias.shape[0]):
-        t: int = draw_alias(rng, alias)
+        t: int = proposed if proposed >= 0 else draw_alias(rng, alias)
+        proposed = -1
         if place[t] < 0 or place[t] == s:
             cosine = abs(tableau_entry(columns, T[s], t)) / size
-            possible = cosine > ZERO and columns.lengths[t] > 0.0
+            if chain.careful and 0.0 < cosine <= LARGEST_SMALL:
+                rounding_weights(T, s, chain.scratch.column)
+                error = rounding_error(columns, chain.scratch.column, t) / size
+                likely = raised(max(cosine, error), chain.power) > NEGLIGIBLE
+                if likely and (chain.basis.age[0] > 0 or cosine <= error):
+                    return REPEATED - t
+                cosine = cosine if cosine > error else 0.0
+            possible = columns.lengths[t] > 0.0 and (chain.careful or cosine > ZERO)
             if possible and rng.random() < raised(cosine, chain.power):
                 return t
-    return -1
+    return NONE
 
 
 @forceinline
@@ -223,7 +287,7 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
     if age[0] > 0 and not pivot > SMALL * length:  # also if the column has become NaN
         counts[TINY_PIVOTS] += 1
         return False
-    if pivot > ZERO * length:
+    if pivot > (0.0 if chain.careful else ZERO * length):
         replace_item(tableau, s, column, scratch.row)
         leaving = inside[s]
         _reorder(scratch.ordered, scratch.others, leaving, t)
@@ -232,16 +296,18 @@ def enter(chain: ExchangeChain, s: int, t: int) -> bool:
         place[leaving] = place[t]
         place[t] = s
         counts[ACCEPTED] += 1
-        age[0] += 1
+        ordinary = 1.0 < LARGE * pivot < LARGE * LARGE
+        age[0] += 1 if ordinary or not chain.careful else chain.oldest
     return True
 
 
 @no_refcount
-def walk(address: int, chain: ExchangeChain) -> bool:
+def walk(address: int, chain: ExchangeChain) -> int:
     """Fill subsets with draws ``thin`` steps apart; add to tracked the presence at each step.
 
-    Returns False when the tableau is to be computed anew: after ``oldest`` updates, and before a
-    small pivot. ``progress`` says where to go on when the caller has done so.
+    Returns OLD when the tableau is to be computed anew: after ``oldest`` updates, and before a
+    small pivot. ``progress`` says where to go on when the caller has done so. DONE is the end, and
+    HIDDEN means that the walk cannot go on.
     """
     rng = generator_at(address)
     inside, _, place, _, age = chain.basis
@@ -253,24 +319,37 @@ def walk(address: int, chain: ExchangeChain) -> bool:
         while step < thin:
             if age[0] >= chain.oldest:
                 progress[0], progress[1], progress[2], progress[3] = k, step, s, t
-                return False
+                return OLD
             if t < 0 and chain.rule != HEAT_BATH:
-                s, t = _propose_exchange(rng, chain)
+                if t <= REPEATED:
+                    t = _judge_exchange(chain, s, REPEATED - t, rng.random())
+                else:
+                    s, t = _propose_exchange(rng, chain)
             elif t < 0:
-                spot = rng.random() * r
-                s = min(int(spot), r - 1)
+                spot = rng.random()
+                if t == NONE:
+                    spot *= r
+                    s = min(int(spot), r - 1)
+                    spot -= s  # uniform, and independent of s
+                proposed = REPEATED - t
+                t = NONE
                 if chain.alias.shape[0] > 0:
-                    t = propose_entering(rng, chain, s)
-                if t < 0:
-                    entering_weights(chain, s)
-                    # The fractional part of ``spot`` is uniform and independent of s.
-                    t = pick(spot - s, weights, chain.scratch.sums)
+                    t = propose_entering(rng, chain, s, proposed)
+                if t == NONE and entering_weights(chain, s):
+                    t = pick(spot, weights, chain.scratch.sums)
                     if weights[t] == 0.0:  # rounding led past the last item that has weight
                         t = inside[s]
+                elif t == NONE:
+                    t = AGAIN
+            if t < NONE:
+                if age[0] == 0:
+                    return HIDDEN
+                age[0] = chain.oldest
+                continue
             if t >= 0 and place[t] < 0 and not enter(chain, s, t):
                 age[0] = chain.oldest
                 continue
-            t = -1
+            t = NONE
             for j in range(sets):
                 present = 1.0
                 for m in range(starts[j], starts[j + 1]):
@@ -282,4 +361,4 @@ def walk(address: int, chain: ExchangeChain) -> bool:
         k += 1
         step = 0
     chain.counts[STEPS] += subsets.shape[0] * thin
-    return True
+    return DONE

@@ -20,6 +20,8 @@ from zonodpp._jit import VECTOR
 from zonodpp._linalg.dense import frozen, to_dense
 from zonodpp._linalg.gram import RankError
 from zonodpp._tiles.frame import SEED, Frame, frame_of
+from zonodpp._tiles.pivots import PIVOT
+from zonodpp._tiles.small_pivots import LOG_NEGLIGIBLE, thin_share
 from zonodpp._types import Floats
 from zonodpp.samplers._chains import chain_on_bases
 from zonodpp.samplers._contract import Sampler, Sets
@@ -46,6 +48,11 @@ TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
 _ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may enter a basis
 # |cos(T_p, e_j)| below which item j depends on the items of the basis other than that at place p.
 _DEPENDENT = 1e-9
+# A share of probability in thin tiles that no count of draws shows.
+_LEAST_SHARE = 1e-4
+# A chain with line='metropolis' finds a tile of such a thickness, relative to others, once in the
+# inverse of it steps: too rarely for any run.
+_THIN = 1e-5
 _PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
@@ -158,9 +165,15 @@ class HitAndRun:
             window = float(np.ldexp(self.window, -exponent))
         elif not whole_chord:
             window = _default_window(frame, factor, reflect)
+        log_mass = _log_masses(columns, q, s, target.power)
+        log_weight = _log_weights(columns, log_mass)
+        careful = _needs_care(columns, log_weight, target.power)
+        if careful and not (gibbs and fresh):
+            most = PIVOT if gibbs else _THIN
+            refuse_thin(columns, log_weight, target.power, most, "line='gibbs', tiling='fresh'")
         rule = Rule(
             factor=frozen(np.tril(factor)),
-            log_mass=frozen(_log_masses(columns, q, s, target.power)),
+            log_mass=frozen(log_mass),
             exponent=target.power - 1.0,
             window=window,
             gibbs=gibbs,
@@ -168,6 +181,8 @@ class HitAndRun:
             long_steps=long and len(columns.dense) > 0,
             reflect=reflect,
             metric=frozen(factor @ factor.T),
+            careful=careful and gibbs,
+            log_weight=frozen(log_weight),
         )
         tracker = SetTracker.of(None, target.n)
         return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
@@ -205,6 +220,31 @@ def _log_masses(columns: UnitColumns, q: Floats, s: Floats, power: float) -> Flo
     logs[usable] = (power - 1.0) * (np.log(columns.lengths[usable]) - log_s)
     logs[usable] += np.log(q[usable]) - log_s
     return logs
+
+
+def _log_weights(columns: UnitColumns, log_mass: Floats) -> Floats:
+    """Log weight of items in exchanges: P(B - s + t) / P(B) is entry^p times their ratio."""
+    with np.errstate(divide="ignore"):
+        return np.where(columns.lengths > 0, log_mass + np.log(columns.lengths), 0.0)
+
+
+def _needs_care(columns: UnitColumns, log_weight: Floats, power: float) -> bool:
+    """Tell whether tiles behind entries of the tableau below PIVOT may have weight."""
+    spread = float(np.ptp(log_weight[columns.lengths > 0]))
+    return power * np.log(PIVOT) + spread > LOG_NEGLIGIBLE
+
+
+def refuse_thin(
+    columns: UnitColumns, log_weight: Floats, power: float, most: float, instead: str
+) -> None:
+    """Raise an error if exchanges whose entries are at most ``most`` carry probability."""
+    share = thin_share(columns, log_weight, power, most)
+    if share > _LEAST_SHARE:
+        raise ValueError(
+            f"with power={power:g}, sets of nearly dependent columns are likely (about {share:.1g} "
+            "of all exchanges lead to them), and such a chain hardly ever meets their thin tiles; "
+            f"use method='exchange', or {instead}"
+        )
 
 
 def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:

@@ -20,14 +20,17 @@ from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._kernel_arguments import generator_at
 from zonodpp._tiles import pivots
 from zonodpp._tiles.chord import Ellipsoid, chord_ends
-from zonodpp._tiles.long_step import NONE_FREE, settle
+from zonodpp._tiles.long_step import NONE_FREE, QUICK, settle
 from zonodpp._tiles.pivots import TileScratch, TileState
+from zonodpp._tiles.small_pivots import STALE, UNSURE, item_behind
 from zonodpp._types import Floats
 from zonodpp.samplers import _lines as lines
 from zonodpp.samplers._chains import ACCEPTED
 from zonodpp.samplers._lines import Line, ZonotopeChain
 
-ENDLESS = 10_000_000  # tiles, seconds of work; a longer walk can only come from rounding errors
+# Tiles of one chord. A chord crosses about n tiles; a walk that does not meet the boundary in so
+# many tiles can only come from rounding errors. Reflected walks may be longer.
+ENDLESS = 10_000_000
 # The entries of ``line.tally``: what has been seen on the line so far.
 (
     STAY,  # weight of the first tile
@@ -52,14 +55,15 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
     """Fill subsets with draws, thin steps apart.
 
     Returns DONE, or what the caller has to mend before it calls again: OLD_HOME, OLD_WALKER, LOST.
+    PAUSED asks for nothing but another call; after HIDDEN the walk cannot go on.
     """
     rng = generator_at(address)
-    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    stack, x, c = chain.stack, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
-    scratch = pivots.scratch_in_kernel(memory, r, n)
+    line = lines.line_in_kernel(chain.line, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(chain.scratch, r, n)
     progress, tally = chain.progress, line.tally
     while progress[lines.DRAW] < chain.record.subsets.shape[0]:
         half = progress[lines.HALF]
@@ -121,15 +125,28 @@ def walk_half(
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
     gone, density, visited = tally[GONE], tally[DENSITY], int(tally[VISITED])
     changed = True  # whether tracked items may have come or gone
-    status = lines.LOST
-    while visited <= ENDLESS:
+    pause = visited + chain.patience
+    while True:
         if age[0] >= pivots.OLDEST:
             status = lines.OLD_WALKER
             break
+        if visited > ENDLESS and not rule.reflect:
+            status = lines.LOST
+            break
+        if visited >= pause:
+            status = lines.PAUSED
+            break
         length, p = pivots.next_break(u, v, reach)
         last = gone + length >= limit
+        behind = 0
         if last:
             length = limit - gone
+        elif rule.careful:
+            power = rule.exponent + 1.0
+            behind = item_behind(chain.columns, tile, p, power, rule.log_weight, scratch)
+            if behind in (STALE, UNSURE):
+                status = lines.OLD_WALKER if behind == STALE else lines.HIDDEN
+                break
         if rule.gibbs and density > tally[TOP] + lines.HUGE:
             rescale(tally, line.share, density)
         if changed:
@@ -150,7 +167,12 @@ def walk_half(
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
+        det_ratio, left = 0.0, basis[p]
+        if not rule.careful:
+            det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
+        elif behind >= 0:
+            upward = 1.0 if v[p] > 0.0 else -1.0
+            det_ratio = pivots.swap_items(chain.columns, tile, p, behind, upward, scratch)
         if det_ratio > 0.0:
             entered = basis[p]
             density += lines.log_change(rule.log_mass, rule.exponent, entered, left, det_ratio)
@@ -160,7 +182,9 @@ def walk_half(
         else:
             status = lines.DONE
             break
-    tally[GONE], tally[DENSITY], tally[VISITED] = gone, density, visited
+    tally[GONE], tally[DENSITY] = gone, density
+    # The half of the line has begun, also if it is interrupted in its first tile.
+    tally[VISITED] = max(float(visited), lines.BEGUN)
     return status
 
 
@@ -242,12 +266,12 @@ def _reflect_line(
 def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) -> int:
     """Do as `run_by_walk`, by jumps: linear programs that are solved by long steps."""
     rng = generator_at(address)
-    stack, memory, x, c = chain.stack, chain.memory, chain.x, chain.c
+    stack, x, c = chain.stack, chain.x, chain.c
     r, n = x.shape[0], c.shape[0]
     home = pivots.tile_in_kernel(stack[lines.HOME], r, n)
     walker = pivots.tile_in_kernel(stack[lines.WALKER], r, n)
-    line = lines.line_in_kernel(memory, r, n, chain.record.starts, chain.record.items)
-    scratch = pivots.scratch_in_kernel(memory, r, n)
+    line = lines.line_in_kernel(chain.line, r, n, chain.record.starts, chain.record.items)
+    scratch = pivots.scratch_in_kernel(chain.scratch, r, n)
     d, counts = line.d, chain.counts
     while chain.progress[lines.DRAW] < chain.record.subsets.shape[0]:
         if home.age[0] >= pivots.OLDEST:
@@ -262,7 +286,7 @@ def run_by_long_steps(address: int, chain: ZonotopeChain, ellipsoid: Ellipsoid) 
         multiply(home.T, d, home.v)
         for p in range(x.shape[0]):
             walker.u[p] += alpha * home.v[p]
-        more, log_det = settle(chain.columns, walker, NONE_FREE, scratch)
+        more, log_det = settle(chain.columns, walker, NONE_FREE, QUICK, scratch)
         if more < 0:
             return lines.LOST
         counts[lines.TILES] += made + more

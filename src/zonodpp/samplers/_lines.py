@@ -10,7 +10,6 @@ import numpy as np
 from zonodpp._basis.columns import UnitColumns, multiply, tableau_row
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._kernel_arguments import floats_at
-from zonodpp._tiles.pivots import scratch_size
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.samplers._chains import BASIS_COUNTERS, STEPS
 from zonodpp.samplers._tracking import Recording, SetTracker
@@ -23,9 +22,15 @@ MOVED, TILES, LOST_TILES = range(len(BASIS_COUNTERS), len(COUNTERS))
 HOME, WALKER, PICKED = np.arange(3)
 # The entries of ``progress``: the draw, its step, the half of the line (0 ahead, 1 back).
 DRAW, STEP, HALF = range(3)
+BEGUN = 0.5  # "tiles visited" of a half that is still in its first tile
 # Why a kernel returns: all draws are done, or T of the tile HOME or WALKER is to be computed anew,
-# or rounding errors have led so far astray that the tile of the point is to be found again.
-DONE, OLD_HOME, OLD_WALKER, LOST = range(4)
+# or rounding errors have led so far astray that the tile of the point is to be found again, or the
+# walk along one line takes long and goes on in the next call, or rounding hides a tile that may
+# have weight.
+DONE, OLD_HOME, OLD_WALKER, LOST, PAUSED, HIDDEN = range(6)
+# A walk along one line pauses after so many multiplications, some 0.05 seconds of work, but not
+# before it has crossed so many tiles for each item of a basis: ordinary steps do not pause.
+_LONG_WORK, _LONG_PER_ITEM, _LONG = 10**8, 100, 500_000
 # How far a log density may lie above the log of the unit of weights. A higher one becomes that log,
 # and all weights are rescaled. exp(200) is 7e86: sums and quotients of weights stay finite.
 HUGE = 200.0
@@ -44,6 +49,11 @@ class Rule(NamedTuple):
     fresh: bool  # whether each step draws a new tiling; else a chain keeps one
     long_steps: bool  # whether steps jump by linear programs; else they walk
     reflect: bool  # whether walks are reflected at the boundary; else they end there
+    # Whether a tile behind a small entry of the tableau may have weight: its probability over that
+    # of the tile before is entry^(exponent + 1), times exp(log_weight) of the item that enters over
+    # that of the item that leaves.
+    careful: bool
+    log_weight: Floats  # (n,)
 
 
 class Line(NamedTuple):
@@ -68,33 +78,39 @@ class ZonotopeChain(NamedTuple):
     columns: UnitColumns
     rule: Rule
     stack: Floats  # the tiles HOME, WALKER and PICKED, a row for each
-    memory: Floats  # scratch, and behind it what `line_at` takes
+    scratch: Floats
+    line: Floats  # what `line_at` takes
     x: Floats  # (r,) the point, carried when tilings are fixed
     c: Floats  # (n,) the costs of the present tiling, for unit columns
     record: Recording
     progress: Integers  # DRAW, STEP and HALF: where to go on
     counts: Integers
+    patience: int  # tiles of one line after which a call pauses
+
+
+def patience_for(r: int, n: int) -> int:
+    """Return the tiles of one line after which a call pauses."""
+    return max(_LONG_PER_ITEM * r, min(_LONG_WORK // (r * n), _LONG))
 
 
 def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
-    """Allocate scratch and what `line_at` takes."""
-    memory = np.zeros(scratch_size(r, n) + 2 * r + TALLY + n + 2 * tracker.size)
-    memory[-n - 2 * tracker.size :][tracker.items] = 1.0
+    """Allocate what `line_at` takes."""
+    memory = np.zeros(2 * r + TALLY + n + 2 * tracker.size)
+    memory[2 * r + TALLY :][tracker.items] = 1.0
     return memory
 
 
 def line_at(memory: Floats, r: int, n: int, starts: Integers, items: Integers) -> Line:
-    """Return a line: views of the end of the memory."""
+    """Return a line: views of the memory."""
     sets = starts.shape[0] - 1
-    seen = memory.shape[0] - 2 * sets
-    tally = seen - n - TALLY
+    seen = 2 * r + TALLY + n
     return Line(
-        floats_at(memory, tally - 2 * r, (r,)),
-        floats_at(memory, tally - r, (r,)),
-        floats_at(memory, tally, (TALLY,)),
+        floats_at(memory, 0, (r,)),
+        floats_at(memory, r, (r,)),
+        floats_at(memory, 2 * r, (TALLY,)),
         starts,
         items,
-        floats_at(memory, seen - n, (n,)),
+        floats_at(memory, 2 * r + TALLY, (n,)),
         floats_at(memory, seen, (sets,)),
         floats_at(memory, seen + sets, (sets,)),
     )

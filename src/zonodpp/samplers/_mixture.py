@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._jit import forceinline, no_refcount
+from zonodpp._jit import forceinline, inline_source, no_refcount
+from zonodpp._kernel_arguments import address_of, generator_at
 from zonodpp._linalg.dense import columns_of, frozen
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._contract import State
@@ -53,14 +54,15 @@ class Mixture:
         if self.algorithm == "rejection":
             tables = self.vectors, self.cumulative, self.taking
             scratch = chosen, np.empty((self.width, self.width)), np.empty((3, self.width))
-            _draw_mixture(rng, *tables, subsets, counts, *scratch)
+            _draw_mixture(address_of(rng), *tables, subsets, counts, *scratch)
         else:
+            address = address_of(rng)
             for subset in subsets:
-                size = choose(rng, self.taking, len(subset), chosen)
+                size = _choose_once(address, self.taking, len(subset), chosen)
                 columns = columns_of(self.vectors[:, chosen[:size]].T)
                 squares = frozen((columns.dense**2).sum(axis=1))
                 rows = subset[None, :size]
-                draw_by_chain_rule(rng, columns, frozen(np.eye(size)), squares, squares, rows)
+                draw_by_chain_rule(address, columns, frozen(np.eye(size)), squares, squares, rows)
                 counts += 1, size
         subsets.sort(axis=1)
         subsets[subsets == _NO_ITEM] = -1
@@ -80,7 +82,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
     return Mixture("rejection", *tables, width, SetTracker.of(None, target.n))
 
 
-@no_refcount
+@inline_source
 def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
     """Choose the eigenvectors of one draw, at most ``most``; return how many were chosen.
 
@@ -95,7 +97,16 @@ def choose(rng: Rng, taking: Floats, most: int, chosen: Integers) -> int:
                 count += 1
                 left -= int(left > 0)
         if count <= most:
-            return count
+            break
+    return count
+
+
+@no_refcount
+def _choose_once(address: int, taking: Floats, most: int, chosen: Integers) -> int:
+    """`choose` for callers in Python."""
+    rng = generator_at(address)
+    count: int = choose(rng, taking, most, chosen)
+    return count
 
 
 @forceinline
@@ -114,7 +125,7 @@ def first_above(cumulative: Floats, row: int, level: float) -> int:
 
 @no_refcount
 def _draw_mixture(
-    rng: Rng,
+    address: int,
     vectors: Floats,
     cumulative: Floats,
     taking: Floats,
@@ -129,6 +140,7 @@ def _draw_mixture(
     A proposal is an item drawn in proportion to its leverage score, the squared length of its
     column.
     """
+    rng = generator_at(address)
     for k in range(subsets.shape[0]):
         size = choose(rng, taking, subsets.shape[1], chosen)
         column, residual, row = scratch[0, :size], scratch[1], scratch[2]

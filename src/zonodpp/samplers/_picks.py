@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from zonodpp._jit import forceinline, inline_source, jit
+from zonodpp._kernel_arguments import generator_at
 from zonodpp._linalg.dense import Columns
-from zonodpp._types import Floats, Rng, Subsets
+from zonodpp._types import Floats, Subsets
 
 
 @inline_source
@@ -82,9 +83,10 @@ def reflect(N: Floats, m: int, r: int, residual: Floats, length: float, row: Flo
 
 @jit
 def draw_by_chain_rule(
-    rng: Rng, columns: Columns, W: Floats, lengths: Floats, leverages: Floats, subsets: Subsets
+    address: int, columns: Columns, W: Floats, lengths: Floats, leverages: Floats, subsets: Subsets
 ) -> None:
     """Fill subsets with draws, keeping the conditional weights of all n items up to date."""
+    rng = generator_at(address)
     n = lengths.shape[0]
     r = W.shape[0]
     N = np.empty((r, r))

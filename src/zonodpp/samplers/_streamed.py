@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._jit import jit
+from zonodpp._kernel_arguments import address_of, generator_at
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._contract import State
 from zonodpp.samplers._picks import outside, reflect
@@ -82,7 +83,7 @@ class StreamedDraws:
             if state["pool"][0] == state["pool"][1]:
                 self._fill(state, rng)
             pool = (state[name] for name in ("items", "rows", "pool", "N", "picks"))
-            done += _draw_from_pool(rng, *pool, subsets[done:], state["counts"])
+            done += _draw_from_pool(address_of(rng), *pool, subsets[done:], state["counts"])
         self.tracker.fill(subsets, tracked)
 
     def _fill(self, state: State, rng: Rng) -> None:
@@ -118,7 +119,7 @@ def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
 
 @jit
 def _draw_from_pool(
-    rng: Rng,
+    address: int,
     items: Integers,
     rows: Floats,
     pool: Integers,
@@ -131,6 +132,7 @@ def _draw_from_pool(
 
     The rows are whitened, so a draw begins with N = I.
     """
+    rng = generator_at(address)
     r = N.shape[0]
     residual = np.empty(r)
     row = np.empty(r)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from zonodpp._jit import inline_source, no_refcount
+from zonodpp._kernel_arguments import generator_at
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.targets._blocks import Blocks, Indices
 
@@ -96,7 +97,7 @@ def _grow_by_aldous_broder(
 
 @no_refcount
 def draw_trees(
-    rng: Rng,
+    address: int,
     wilson: bool,
     walk: TreeWalk,
     limit: int,
@@ -106,6 +107,7 @@ def draw_trees(
     counts: Integers,
 ) -> int:
     """Fill subsets with draws, by ``limit`` steps at most; return how many are finished."""
+    rng = generator_at(address)
     edge, nodes = walk.blocks.edge, tree.shape[0]
     for k in range(subsets.shape[0]):
         if under_way[START] == nodes:  # begin a tree: nothing but the roots is reached

@@ -32,6 +32,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._arguments import one_of
 from zonodpp._basis.alias import alias_table
+from zonodpp._kernel_arguments import address_of
 from zonodpp._linalg.dense import frozen
 from zonodpp._types import Floats, Rng, Subsets
 from zonodpp.samplers._contract import Sampler, Sets, State, need_between
@@ -172,7 +173,9 @@ class TreeDraws:
         tree, under_way, counts = state["tree"], state["under_way"], state["counts"]
         before = under_way[STEPS]
         wilson = self.algorithm == "wilson"
-        made: int = draw_trees(rng, wilson, self.walk, CALL_STEPS, subsets, tree, under_way, counts)
+        made: int = draw_trees(
+            address_of(rng), wilson, self.walk, CALL_STEPS, subsets, tree, under_way, counts
+        )
         grown_long = before < MANY_STEPS <= under_way[STEPS]
         # Where finished trees took as many steps together, the warning may have been given before.
         if np.isnan(self.steps) and grown_long and counts[TREE_STEPS] < MANY_STEPS:

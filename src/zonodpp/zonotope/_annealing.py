@@ -21,6 +21,7 @@ from zonodpp._basis.columns import (
 )
 from zonodpp._basis.inverse import replace_item, row_length
 from zonodpp._jit import no_refcount
+from zonodpp._kernel_arguments import address_of, generator_at
 from zonodpp._linalg.dense import to_dense
 from zonodpp._linalg.gram import DenseGram, RankError, factorise
 from zonodpp._types import Floats, Integers, MatrixLike, Rng, Subsets
@@ -135,7 +136,9 @@ class Annealed:
             for start in range(0, powers.size, OLDEST):
                 part = powers[start : start + OLDEST]
                 T = np.ascontiguousarray(np.linalg.inv(self._vectors(bases[span])))
-                sound = _anneal(rng, *tables, part, bases[span], T, logs, sums[span], scratch)
+                sound = _anneal(
+                    address_of(rng), *tables, part, bases[span], T, logs, sums[span], scratch
+                )
                 logs = self._log_sizes(bases[span], sound)
             if powers.size:
                 sums[span] = (sums[span] + logs / 2) / powers.size
@@ -161,7 +164,7 @@ def log_mean(logs: Floats) -> float:
 
 @no_refcount
 def _anneal(
-    rng: Rng,
+    address: int,
     columns: UnitColumns,
     alias: Floats,
     powers: Floats,
@@ -178,6 +181,7 @@ def _anneal(
     sum to r, proposals from the alias table of w are accepted once in r times or more often.
     ``logs`` holds -log |det E_B|. Returns False if a basis is singular.
     """
+    rng = generator_at(address)
     r, column, row = bases.shape[1], scratch[0], scratch[1]
     for k in range(bases.shape[0]):
         T = inverses[k]

@@ -247,15 +247,15 @@ class Tiling:
         """
         point, along, exponent = self._line(x, d)
         columns, tile = self._frame.columns, self._find(point)
-        log_volume = self._frame.log_volume(tile.basis)
         back = copy_of(tile)
-        ahead_ends, ahead_bases, ahead_logs = traverse(columns, tile, along, log_volume)
-        back_ends, back_bases, back_logs = traverse(columns, back, -along, log_volume)
+        ahead_ends, ahead_bases = traverse(columns, tile, along)
+        back_ends, back_bases = traverse(columns, back, -along)
         # Both walks start in the tile of x, which is one piece of the line, not two.
+        bases = np.concatenate([back_bases[:0:-1], ahead_bases])
         return Walk(
             breaks=rescaled(np.concatenate([-back_ends[::-1], ahead_ends]), exponent),
-            bases=np.concatenate([back_bases[:0:-1], ahead_bases]),
-            log_volumes=np.concatenate([back_logs[:0:-1], ahead_logs]),
+            bases=bases,
+            log_volumes=self._frame.log_volumes(bases),
         )
 
     def _line(self, x: ArrayLike, d: ArrayLike) -> tuple[Floats, Floats, int]:

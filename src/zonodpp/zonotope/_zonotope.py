@@ -13,6 +13,7 @@ from zonodpp._arguments import as_count, one_of, spawn
 from zonodpp._linalg.dense import to_dense
 from zonodpp._tiles.tilings import OutsideError, point_of, tile_from_basis
 from zonodpp._types import Booleans, Floats, Rng, SeedLike
+from zonodpp.samplers._contract import make_draw
 from zonodpp.samplers._hit_and_run import HitAndRun
 from zonodpp.zonotope._tiling import Tile, Tiling
 from zonodpp.zonotope._volume import (
@@ -327,5 +328,5 @@ class Zonotope(Tiling):
         state, basis = walk.start(rng, None), np.empty((1, self.r), np.int32)
         burn_in = 10 * self.r
         for k in range(len(points)):
-            walk.advance(state, rng, basis, np.empty((1, 0)), thin if k else burn_in)
+            make_draw(walk, state, rng, basis, thin if k else burn_in)
             points[k] = state["x"]

@@ -1,0 +1,130 @@
+"""Small entries of the tableau: some are real, others are rounding errors.
+
+An exchange whose entry of the tableau is T_p . e_j multiplies |det E_B| by the size of that entry,
+and the probability of the basis by its power p. For p = 2 an entry of 1e-9 can be left out: a
+billionth squared is nothing. For p = 0.05 it is a third. So small entries are judged by an estimate
+of their own rounding error. Column i of T solves a linear system with an error of about eps in each
+column of E_B, so that T_pi has an error of about eps |T_p| sum_q |T_qi|. An entry above its error
+counts; an entry below it counts as zero; and where an entry of the size of its error could carry
+probability, walks say that they cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from zonodpp._basis.columns import UnitColumns, dot, matrix_of
+from zonodpp._basis.inverse import inverse_of, random_basis, row_length
+from zonodpp._jit import forceinline, inline_source
+from zonodpp._linalg.dense import EPS, to_dense
+from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, ratio_test
+from zonodpp._types import Floats
+
+NOISE = 16.0 * EPS  # rounding error of an entry, in units of the sum that bounds it
+TINY = 1e-9  # entries below this, relative to their row of T, are judged with a T that is fresh
+# Probability, relative to that of the basis, which is not worth an answer.
+NEGLIGIBLE = 1e-5
+LOG_NEGLIGIBLE = math.log(NEGLIGIBLE)
+BOUNDARY, STALE, UNSURE = -1, -2, -3  # what `item_behind` returns in place of an item
+_SEED = (0x7A6F6E6F, 0x64707023)  # arbitrary but fixed: a target is refused each time or never
+_ENTRIES_SEEN, _MOST_BASES, _ITEMS_SEEN = 100_000, 64, 10_000  # by `thin_share`
+
+
+@forceinline
+def rounding_weights(T: Floats, p: int, total: Floats) -> float:
+    """Set total_i = |T_p| sum_q |T_qi|; return the error that no entry of row p exceeds."""
+    r, size = T.shape[0], row_length(T, p)
+    for i in range(r):
+        total[i] = 0.0
+    for q in range(r):
+        for i in range(r):
+            total[i] += abs(T[q, i])
+    for i in range(r):
+        total[i] *= size
+    return NOISE * math.sqrt(r * dot(total, total))  # |e_j| is at most sqrt(r), if A is sparse
+
+
+@forceinline
+def rounding_error(columns: UnitColumns, total: Floats, item: int) -> float:
+    """Return the rounding error of the entry of an item, given `rounding_weights` of its row."""
+    dense, indices, data = columns.dense, columns.indices, columns.data
+    error = 0.0
+    if dense.shape[0] > 0:
+        for i in range(total.shape[0]):
+            error += total[i] * abs(dense[item, i])
+    else:
+        for k in range(columns.indptr[item], columns.indptr[item + 1]):
+            error += total[indices[k]] * abs(data[k])
+    return NOISE * error
+
+
+@inline_source
+def item_behind(
+    columns: UnitColumns,
+    tile: TileState,
+    p: int,
+    power: float,
+    log_weight: Floats,
+    scratch: TileScratch,
+) -> int:
+    """Return the item that enters where coordinate p meets its bound; ``ratio`` is set for it.
+
+    BOUNDARY: there is none. STALE: a small entry decides, and T is not fresh. UNSURE: an entry that
+    is not above its rounding error would decide, and its tile may have weight: its entry to the
+    ``power``, times exp(log_weight) of the item over that of the item at p.
+    """
+    T, gap, total, row, ratio = tile.T, tile.gap, scratch.vector, scratch.row, scratch.ratio
+    upward = 1.0 if tile.v[p] > 0.0 else -1.0
+    least = rounding_weights(T, p, total)
+    ratio_test(columns, tile, p, upward, least, scratch)
+    entering = first_minimum(ratio)
+    found, unsure = BOUNDARY, False
+    if ratio[entering] < np.inf:
+        found = entering
+    else:  # small entries count only here: they let reduced costs fall so slowly
+        nearest = np.inf
+        for j in range(row.shape[0]):
+            if row[j] > 0.0:
+                error = rounding_error(columns, total, j)
+                if row[j] > error and gap[j] < nearest * row[j]:
+                    nearest = gap[j] / row[j]
+                    found = j
+                elif row[j] <= error:
+                    rise = log_weight[j] - log_weight[tile.basis[p]]
+                    unsure = unsure or power * math.log(error) + rise > LOG_NEGLIGIBLE
+        if found >= 0:
+            ratio[found] = nearest
+    small = unsure or (found >= 0 and row[found] < TINY * row_length(T, p))
+    if small and tile.age[0] > 0:
+        return STALE
+    return UNSURE if unsure else found
+
+
+def thin_share(columns: UnitColumns, log_weight: Floats, power: float, most: float) -> float:
+    """Return the share of the weights of exchanges whose entries are at most ``most``.
+
+    It is the mean over all rows of the tableaus of some random bases. Entries that are not above
+    their rounding error do not count.
+    """
+    rng, r = np.random.default_rng(_SEED), columns.rows.shape[0]
+    usable = np.flatnonzero(columns.lengths)
+    some = usable[:: -(-usable.size // _ITEMS_SEEN)]
+    count = int(np.clip(_ENTRIES_SEEN // (r * some.size), 8, _MOST_BASES))
+    shares = np.zeros(count)
+    for k in range(count):
+        basis = random_basis(columns, rng)
+        T, items = inverse_of(columns, basis), np.union1d(some, basis)
+        E = to_dense(matrix_of(columns)[:, items])
+        entries = np.abs(T @ E)
+        sizes = np.linalg.norm(T, axis=1, keepdims=True)
+        entries[entries <= NOISE * sizes * (np.abs(T).sum(axis=0) @ np.abs(E))] = 0.0
+        inside = np.searchsorted(items, basis)
+        entries[:, inside] = np.eye(r)
+        with np.errstate(divide="ignore"):
+            logs = power * np.log(entries) + log_weight[items]
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        thin = entries <= most * sizes
+        shares[k] = np.mean((weights * thin).sum(axis=1) / weights.sum(axis=1))
+    return float(shares.mean())
