@@ -38,7 +38,7 @@ METHODS = {
     "exchange metropolis": {"method": "exchange", "rule": "metropolis"},
     "barker": {"method": "exchange", "rule": "barker"},
     "zonotope": {"method": "zonotope"},
-    "reflected": {"method": "zonotope", "reflect": True, "window": 3.0},
+    "reflected": {"method": "zonotope", "reflect": True, "window": 1.0},
     "whole chords": {"method": "zonotope", "window": np.inf},
     "metropolis": {"method": "zonotope", "line": "metropolis"},
     "fixed": {"method": "zonotope", "tiling": "fixed"},
@@ -57,8 +57,8 @@ def drawn(target, options, draws=400):
     try:
         return sample(target, draws, rng=0, thin=thin, burn_in=100, **options).subsets
     except (ValueError, ArithmeticError) as error:
-        assert "power" in str(error)  # it says why, and what to do
-        assert "use method='exchange'" in str(error) or "merge items" in str(error)
+        if "with power=" not in str(error):  # the message says why, and what to do
+            raise
         return None
 
 
@@ -104,13 +104,8 @@ def test_a_chain_that_takes_small_entries_as_zero_is_rejected(family, method):
     target = family(1e-9, 0.3)
     twin = sample(family(1e-9, 0.3), 600, method=method, rng=0, thin=8, burn_in=100).subsets
     assert fits(twin, target)
-    flat = (
-        VolumeSampling(family(0.0, 0.3).A, power=0.3, weights=target.weights)
-        if (family is not weighted_pair)
-        else VolumeSampling([[1, 1, 0], [0, 0, 1]], power=0.3, weights=target.weights)
-    )
-    if family is mixed:
-        flat = VolumeSampling(np.round(flat.A, 6), power=0.6)  # another law of the same shape
+    A = np.round(target.A, 6) if family is mixed else [[1, 1, 0], [0, 0, 1]]
+    flat = VolumeSampling(A, power=0.6 if family is mixed else 0.3, weights=target.weights)
     twin = sample(flat, 600, method="exchange", rng=0, thin=8, burn_in=100).subsets
     assert not fits(twin, target)
 

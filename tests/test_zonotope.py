@@ -1,11 +1,13 @@
 """Geometry of zonotopes against HiGHS, GLPK and first principles."""
 
+from fractions import Fraction
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from law import enumerate_law, p_value
+from law import determinant, enumerate_law, p_value
 from oracles import HighsOracle
 from scipy import sparse as sp
 from scipy import stats
@@ -520,3 +522,23 @@ def test_many_points_at_once():
             call([[1.0, 2.0, 3.0]])
     with pytest.raises(ValueError, match="in the plane"):
         Zonotope(np.eye(3), rng=0).vertices()
+
+
+NEARLY_EQUAL = [
+    ([[-2, -2, 0, -2, -1.9999998], [0, 1, -2, -2e-7, 1], [0, 0, -1, 1e-7, 0]], [-2, -2e-7, 1e-7]),
+    ([[2, 2.0000002, -2, 2, 2.0000001, 2], [0, 2e-7, 0, -1, 1e-7, -1]], [2, -1]),
+]
+
+
+@pytest.mark.parametrize(("A", "d"), NEARLY_EQUAL)
+def test_walks_along_nearly_equal_columns_hold_tiles_with_their_volumes(A, d):
+    A = np.array(A, dtype=float)
+    for seed in range(8):
+        for x in (np.zeros(len(A)), A @ np.random.default_rng(seed).random(A.shape[1])):
+            walk = Zonotope(A, rng=seed).walk(x, d)
+            for basis, log_volume in zip(walk.bases, walk.log_volumes, strict=True):
+                exact = determinant(
+                    [[Fraction(entry) for entry in A[:, j].tolist()] for j in basis]
+                )
+                assert exact != 0
+                assert log_volume == pytest.approx(np.log(abs(float(exact))), abs=1e-6)

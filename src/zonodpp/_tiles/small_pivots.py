@@ -20,7 +20,7 @@ from zonodpp._basis.inverse import inverse_of, random_basis, row_length
 from zonodpp._jit import forceinline, inline_source
 from zonodpp._linalg.dense import EPS, to_dense
 from zonodpp._tiles.pivots import TileScratch, TileState, first_minimum, ratio_test
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Integers
 
 NOISE = 16.0 * EPS  # rounding error of an entry, in units of the sum that bounds it
 TINY = 1e-9  # entries below this, relative to their row of T, are judged with a T that is fresh
@@ -60,6 +60,24 @@ def rounding_error(columns: UnitColumns, total: Floats, item: int) -> float:
     return NOISE * error
 
 
+@forceinline
+def is_copy(columns: UnitColumns, basis: Integers, p: int, item: int) -> bool:
+    """Tell whether the column of an item is that of an item of the basis at another place than p.
+
+    Its entry at p is zero then. Columns are compared up to the rounding of each entry, and up to
+    sign. Products with sparse columns are exact where they are zero.
+    """
+    dense, found = columns.dense, False
+    if dense.shape[0] > 0:
+        for q in range(basis.shape[0]):
+            apart, opposed = 0.0, 0.0
+            for i in range(dense.shape[1]):
+                apart = max(apart, abs(dense[item, i] - dense[basis[q], i]))
+                opposed = max(opposed, abs(dense[item, i] + dense[basis[q], i]))
+            found = found or (q != p and min(apart, opposed) <= 2.0 * EPS)
+    return found
+
+
 @inline_source
 def item_behind(
     columns: UnitColumns,
@@ -93,7 +111,8 @@ def item_behind(
                     found = j
                 elif row[j] <= error:
                     rise = log_weight[j] - log_weight[tile.basis[p]]
-                    unsure = unsure or power * math.log(error) + rise > LOG_NEGLIGIBLE
+                    if power * math.log(error) + rise > LOG_NEGLIGIBLE:
+                        unsure = unsure or not is_copy(columns, tile.basis, p, j)
         if found >= 0:
             ratio[found] = nearest
     small = unsure or (found >= 0 and row[found] < TINY * row_length(T, p))

@@ -164,8 +164,8 @@ class ExchangeWalk(ChainOnBases):
         record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
         progress, counts = np.array([0, 0, 0, -1]), state["counts"]
         settings = RULES.index(self.rule), self.power, self.columns, self.alias, self.whole
-        run = self.oldest, basis, scratch, record, progress, counts, self.careful
-        return ExchangeChain(*settings, *run)
+        walked = basis, scratch, record, progress, counts
+        return ExchangeChain(*settings, self.oldest, *walked, self.careful)
 
     def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
         """Walk ``thin`` steps for each of len(subsets) draws."""

@@ -14,7 +14,13 @@ from zonodpp._basis.inverse import replace_item, row_length
 from zonodpp._jit import forceinline, inline_source, no_refcount
 from zonodpp._kernel_arguments import generator_at
 from zonodpp._tiles.pivots import LARGE
-from zonodpp._tiles.small_pivots import NEGLIGIBLE, TINY, rounding_error, rounding_weights
+from zonodpp._tiles.small_pivots import (
+    NEGLIGIBLE,
+    TINY,
+    is_copy,
+    rounding_error,
+    rounding_weights,
+)
 from zonodpp._types import Floats, Integers, Rng, Subsets
 from zonodpp.samplers._chains import ACCEPTED, BASIS_COUNTERS, STEPS
 from zonodpp.samplers._tracking import Recording
@@ -120,7 +126,8 @@ def _judge_exchange(chain: ExchangeChain, s: int, t: int, level: float) -> int:
         rounding_weights(T, s, chain.scratch.column)
         error = rounding_error(chain.columns, chain.scratch.column, t)
         likely = raised(max(det_ratio, error) * lengths[t] / lengths[item], chain.power)
-        if likely > NEGLIGIBLE and (chain.basis.age[0] > 0 or det_ratio <= error):
+        hidden = det_ratio <= error and not is_copy(chain.columns, chain.basis.inside, s, t)
+        if likely > NEGLIGIBLE and (chain.basis.age[0] > 0 or hidden):
             return REPEATED - t
         det_ratio = det_ratio if det_ratio > error else 0.0
     ratio = raised(det_ratio * lengths[t] / lengths[item], chain.power)
@@ -167,6 +174,8 @@ def _judge_row(chain: ExchangeChain, s: int, row: Floats) -> bool:
         if 0.0 < size <= least and chain.basis.place[t] < 0:
             error = rounding_error(columns, total, t)
             likely = raised(max(size, error) * lengths[t] / largest, chain.power) > NEGLIGIBLE
+            if likely and size <= error:
+                likely = not is_copy(columns, chain.basis.inside, s, t)
             clear = clear and (not likely or (fresh and size > error))
             row[t] = row[t] if size > error else 0.0
     return clear
@@ -242,7 +251,8 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> i
                 rounding_weights(T, s, chain.scratch.column)
                 error = rounding_error(columns, chain.scratch.column, t) / size
                 likely = raised(max(cosine, error), chain.power) > NEGLIGIBLE
-                if likely and (chain.basis.age[0] > 0 or cosine <= error):
+                hidden = cosine <= error and not is_copy(columns, chain.basis.inside, s, t)
+                if likely and (chain.basis.age[0] > 0 or hidden):
                     return REPEATED - t
                 cosine = cosine if cosine > error else 0.0
             possible = columns.lengths[t] > 0.0 and (chain.careful or cosine > ZERO)

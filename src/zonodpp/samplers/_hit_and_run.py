@@ -231,7 +231,7 @@ def _log_weights(columns: UnitColumns, log_mass: Floats) -> Floats:
 def _needs_care(columns: UnitColumns, log_weight: Floats, power: float) -> bool:
     """Tell whether tiles behind entries of the tableau below PIVOT may have weight."""
     spread = float(np.ptp(log_weight[columns.lengths > 0]))
-    return power * np.log(PIVOT) + spread > LOG_NEGLIGIBLE
+    return bool(power * np.log(PIVOT) + spread > LOG_NEGLIGIBLE)
 
 
 def refuse_thin(
