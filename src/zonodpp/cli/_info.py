@@ -24,7 +24,7 @@ from zonodpp._linalg.gram import numerical_rank
 from zonodpp._types import Floats, Matrix
 from zonodpp.cli._apps import narrow_triangle, rank_and_condition
 from zonodpp.cli._command import Result
-from zonodpp.cli._files import Source, open_source
+from zonodpp.cli._files import TEXT, Source, open_source
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._interface import CompletionOptions, InfoOptions
 from zonodpp.cli._large import LargeTable, read_any_table
@@ -109,7 +109,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     try:
         table = (read_any_table if by_rows else read_table)(options, source=source)
     except ValueError:
-        if by_rows and source.format in ("csv", "tsv", "parquet"):
+        if by_rows and source.format in (*TEXT, "parquet"):
             with contextlib.suppress(ImportError):  # text needs pandas
                 return about_columns(source, options)
         raise

@@ -13,7 +13,7 @@ import click
 
 from zonodpp.cli._command import FILE, Options, argument, command, option
 
-Format = Literal["npy", "npz", "csv", "tsv", "parquet", "mtx"]
+Format = Literal["npy", "npz", "csv", "tsv", "jsonl", "parquet", "mtx"]
 Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
 GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
 Answer = Literal["best", "draw"]
@@ -39,6 +39,7 @@ class Input(Options):
         "--header/--no-header", "Whether a CSV begins with names; by default if none is a number."
     )
     missing = "error"  # most commands refuse cells without a value
+    alone = False  # whether the table is no FILE, but holds the weights of another
     items = "rows"
 
 

@@ -17,8 +17,8 @@ from zonodpp._optional import optional
 from zonodpp.cli._command import NEEDED, Result, quoted
 from zonodpp.cli._draws import condition, describe, first_line, run_sample, share_table
 from zonodpp.cli._files import Source, open_source, read_array, readable, text_lines
+from zonodpp.cli._header import number_in
 from zonodpp.cli._interface import GraphFormat, TreesOptions
-from zonodpp.cli._table import number_in
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
 _WORD = re.compile(r"[^,;\s]+")  # the name of a node, or a weight, in an edge list
