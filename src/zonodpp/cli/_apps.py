@@ -11,11 +11,11 @@ from zonodpp._linalg.dense import row_chunks, to_dense
 from zonodpp._linalg.gram import numerical_rank, triangle
 from zonodpp._types import Floats, Matrix
 from zonodpp.cli import _interface as interface
-from zonodpp.cli._command import Result
 from zonodpp.cli._files import read_text
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._large import rows_for_landmarks
 from zonodpp.cli._names import on_one_line, restricted_items
+from zonodpp.cli._output import Result
 
 
 def make_summary(options: interface.SummarizeOptions) -> Result:

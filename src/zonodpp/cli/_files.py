@@ -20,8 +20,9 @@ from zonodpp._archives import check_archive, check_array, check_size, check_spar
 from zonodpp._arguments import listed, one_of
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.cli._command import NEEDED, quoted
 from zonodpp.cli._interface import Format
+from zonodpp.cli._messages import quoted
+from zonodpp.cli._output import NEEDED
 
 TEXT = ("csv", "tsv", "jsonl")  # formats of tables that are read line by line
 # Formats by the first bytes of a file.

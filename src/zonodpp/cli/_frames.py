@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from zonodpp._optional import optional
 from zonodpp._types import Booleans, Integers
 from zonodpp.apps._rows import PANDAS
-from zonodpp.cli._command import quoted
 from zonodpp.cli._header import code_in, floats_in, is_gap, number_in
+from zonodpp.cli._messages import quoted
 from zonodpp.cli._table import AnyTable, JsonTable, blocks_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _read_columns(table: AnyTable, texts: set[int]) -> tuple[set[int], dict[int,
     late: set[int] = set()
     for number, block in enumerate(blocks_of(table.rows())):
         for place, raw in enumerate(zip(*(cells for _, cells in block), strict=True)):
-            cells = [str(cell).strip() for cell in raw]
+            cells = list(map(str.strip, raw))
             if place in late or found[place].add(cells):
                 continue
             if number:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 
 from zonodpp._arguments import listed
-from zonodpp.cli._command import quoted
+from zonodpp.cli._messages import quoted
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")  # 1,234,567.8

@@ -23,12 +23,12 @@ from zonodpp._arguments import check_finite
 from zonodpp._linalg.gram import numerical_rank
 from zonodpp._types import Floats, Matrix
 from zonodpp.cli._apps import narrow_triangle, rank_and_condition
-from zonodpp.cli._command import Result
 from zonodpp.cli._files import TEXT, Source, open_source
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._interface import CompletionOptions, InfoOptions
 from zonodpp.cli._large import LargeTable, read_any_table
 from zonodpp.cli._names import aligned
+from zonodpp.cli._output import Result
 from zonodpp.cli._rows import about_columns
 from zonodpp.datasets import mnist_ones
 

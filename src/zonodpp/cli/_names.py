@@ -14,9 +14,9 @@ import numpy as np
 
 from zonodpp._arguments import listed
 from zonodpp._types import Labels
-from zonodpp.cli._command import quoted
 from zonodpp.cli._header import is_gap, number_in
 from zonodpp.cli._interface import Input, Restriction
+from zonodpp.cli._messages import quoted
 
 _FEW = 12  # names of columns shown in a message
 # The header of an index without a name as pandas writes it, and as pandas reads it.

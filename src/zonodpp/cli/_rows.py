@@ -13,7 +13,6 @@ from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.apps._rows import PANDAS, encode
 from zonodpp.cli._cells import csv_rows, records, text_for_people, with_labels, write_parquet
-from zonodpp.cli._command import Result
 from zonodpp.cli._files import TEXT, Source, open_source, read_parquet
 from zonodpp.cli._frames import cells_at, frame_of, warn_of_numbers
 from zonodpp.cli._inputs import open_array, parquet_roles
@@ -26,6 +25,7 @@ from zonodpp.cli._names import (
     without_names_of_rows,
     without_row_numbers,
 )
+from zonodpp.cli._output import Result
 from zonodpp.cli._table import AnyTable, collect, open_table
 
 if TYPE_CHECKING:

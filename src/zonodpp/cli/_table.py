@@ -16,7 +16,6 @@ import numpy as np
 
 from zonodpp._arguments import listed
 from zonodpp._types import Floats
-from zonodpp.cli._command import quoted
 from zonodpp.cli._files import Source, text_lines
 from zonodpp.cli._header import (
     code_in,
@@ -27,6 +26,7 @@ from zonodpp.cli._header import (
     is_grouped,
     number_in,
 )
+from zonodpp.cli._messages import quoted
 from zonodpp.cli._names import ColumnRoles
 
 _SEPARATORS = ";\t,|"

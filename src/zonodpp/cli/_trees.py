@@ -14,13 +14,15 @@ import scipy.sparse as sp
 
 from zonodpp import ProjectionDPP, Samples
 from zonodpp._optional import optional
-from zonodpp.cli._command import NEEDED, Result, quoted
 from zonodpp.cli._draws import condition, describe, first_line, run_sample, share_table
 from zonodpp.cli._files import Source, open_source, read_array, readable, text_lines
 from zonodpp.cli._header import number_in
 from zonodpp.cli._interface import GraphFormat, TreesOptions
+from zonodpp.cli._messages import quoted
+from zonodpp.cli._output import NEEDED, Result
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
+_ONE_TREE = (".edges", ".txt", ".graphml")  # endings of files that hold a single tree
 _WORD = re.compile(r"[^,;\s]+")  # the name of a node, or a weight, in an edge list
 
 
@@ -30,9 +32,13 @@ def draw_spanning_trees(options: TreesOptions) -> Result:
         raise click.UsageError("--weight and --unweighted exclude each other")
     if options.draws is None and options.seconds is None:
         options.draws = 1
+    several = options.draws != 1 or options.chains > 1
+    if several and (options.out or "").lower().endswith(_ONE_TREE):
+        advice = "pass --draws 1 --chains 1, or --out trees.csv"
+        raise click.UsageError(f"--out {options.out}: such a file holds one tree; {advice}")
     samples = run_sample(options, condition(_read_graph(options), options))
     found = describe(samples, options.seed)
-    writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
+    writers = dict.fromkeys(_ONE_TREE, partial(_write_tree, samples))
     text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
     return Result(text, found.data, rows, {**found.files, **writers})
 
@@ -47,9 +53,9 @@ def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
         header.append("weight")
         edges = [[*ends, weight] for ends, weight in zip(edges, weights.tolist(), strict=True)]
     yield [*header]
-    for chain, block in enumerate(samples.subsets.tolist()):
+    for chain, block in enumerate(samples.subsets):
         for draw, items in enumerate(block):
-            yield from ([chain, draw, *edges[item]] for item in items)
+            yield from ([chain, draw, *edges[item]] for item in items.tolist())
 
 
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
@@ -63,9 +69,6 @@ def _text_of_trees(samples: Samples, seed: int | None) -> str:
 
 def _write_tree(samples: Samples, path: str) -> None:
     """Write the only tree of a run as GraphML or as an edge list."""
-    if len(samples) > 1:
-        advice = "pass --draws 1 --chains 1, or --out trees.csv"
-        raise ValueError(f"a file of this kind holds one tree, not {len(samples)}; {advice}")
     if path.endswith(".graphml"):
         optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
         return
