@@ -71,7 +71,7 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
         found = f"{source} is {X.shape[0]} x {X.shape[1]}"
         raise ValueError(f"{found}, but a kernel is n x n; for features leave out --kernel")
     if size or dpp:
-        return _spectral_target(X, options, weights)
+        return _spectral_target(source, X, options, weights)
     if options.kernel:
         return ProjectionDPP.from_kernel(X)
     if options.rank is None:
@@ -83,8 +83,14 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
     return VolumeSampling(target.A, power=options.power, weights=weights)
 
 
-def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:
+def _spectral_target(
+    source: str, X: Matrix, options: SampleOptions, weights: Floats | None
+) -> Target:
     """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
+    most = min(X.shape)
+    if options.size is not None and options.size > most:
+        found = f"{source} has {X.shape[1]} features and {X.shape[0]} items"
+        raise ValueError(f"--size {options.size}: {found}, so that draws have at most {most} items")
     if weights is not None:
         X = sp.diags_array(np.sqrt(np.asarray(as_weights(weights, X.shape[0])))) @ X
     if options.size is not None:
