@@ -125,7 +125,9 @@ def test_ctrl_c_ends_a_write_that_nobody_reads(foods):
 
 
 def test_places_are_checked_before_the_work(call, fails, foods, monkeypatch):
-    monkeypatch.setattr("zonodpp.cli._draws.run_sample", lambda *_: pytest.fail("it has begun"))
+    for module in ("_trees", "_draws"):
+        name = f"zonodpp.cli.{module}.run_sample"
+        monkeypatch.setattr(name, lambda *_: pytest.fail("it has begun"))
     Path("a.edges").write_text("a b\nb c\nc a\n")
     for words in (("-n", 2), ("--chains", 2), ("--seconds", 1)):
         for name in ("t.edges", "t.graphml", "T.TXT"):
@@ -201,7 +203,7 @@ def test_advice_of_single_options(call, fails, foods):
     assert "--expected-size must be between" in fails("sample", *foods, "--expected-size", 9)
     words = ("shortlist", *foods, "--relevance", "fat", "-k", 1, "--include", "egg")
     assert "'egg' cannot be in the draw and not in it" in fails(*words, "--exclude", "egg")
-    err = call("sample", *foods, "--method", "exchange", "--seconds", "0.05", "--thin", 1000)[2]
+    err = call("sample", *foods, "--method", "exchange", "--seconds", 60, "-n", 1)[2]
     assert "begins with the same draws; how many depends on the time" in err
 
 

@@ -33,7 +33,9 @@ _SEPARATORS = ";\t,|"
 _HEAD = 100  # lines that hold the first rows, by which the separator is chosen
 _FIRST = 20  # of those rows
 BLOCK = 4096  # rows that are turned into numbers at once
-_SEPARATOR_LINE = re.compile('"?sep=(.)"?')  # the first line of some tables, written for Excel
+_SEPARATOR_LINE = re.compile(
+    r'"?sep=(.)"?\1*[\r\n]*'
+)  # the first line of some tables, written for Excel
 Row = tuple[int, Sequence[object]]  # its line in the file from 1 (0: unknown), and its cells
 
 
@@ -127,7 +129,7 @@ def open_table(source: Source, header: bool | None) -> AnyTable:
             raise ValueError(f"{source.name} has no rows with a value")
         return JsonTable(source, list(keys))
     lines = list(islice(text_lines(source), _HEAD))
-    hint = _SEPARATOR_LINE.fullmatch(lines[0].strip()) if lines else None
+    hint = _SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     before = int(hint is not None)
     delimiter = "\t" if source.format == "tsv" else _delimiter(lines[before:])
     delimiter = delimiter if hint is None else hint[1]
