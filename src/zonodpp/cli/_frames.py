@@ -19,7 +19,7 @@ from zonodpp._types import Booleans, Integers
 from zonodpp.apps._rows import PANDAS
 from zonodpp.cli._header import code_in, floats_in, is_gap, number_in
 from zonodpp.cli._messages import quoted
-from zonodpp.cli._table import AnyTable, JsonTable, blocks_of
+from zonodpp.cli._table import AnyTable, JsonTable, row_blocks
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -125,7 +125,7 @@ class _Texts:
         return pandas.Series(self.cells, dtype=object)
 
 
-def frame_of(table: AnyTable) -> DataFrame:
+def typed_frame(table: AnyTable) -> DataFrame:
     """Return a text table as a DataFrame with the types of its columns."""
     pandas = optional(*PANDAS)
     if isinstance(table, JsonTable):
@@ -146,7 +146,7 @@ def _read_columns(table: AnyTable, texts: set[int]) -> tuple[set[int], dict[int,
     found: list[_Numbers | _Texts] = []
     found += [_Texts() if k in texts else _Numbers() for k in range(len(table.names))]
     late: set[int] = set()
-    for number, block in enumerate(blocks_of(table.rows())):
+    for number, block in enumerate(row_blocks(table.rows())):
         for place, raw in enumerate(zip(*(cells for _, cells in block), strict=True)):
             cells = list(map(str.strip, raw))
             if place in late or found[place].add(cells):

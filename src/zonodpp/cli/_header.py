@@ -107,34 +107,54 @@ def has_names(source: str, top: Sequence[str], below: Sequence[Sequence[str]]) -
     >>> has_names("x.csv", ["egg", "9.5"], [["oil", "100"]])
     False
     """
-    columns = [
-        [cells[place].strip() for cells in below if place < len(cells) and not is_gap(cells[place])]
-        for place in range(len(top))
-    ]
+    columns = [_present(below, place) for place in range(len(top))]
     places = [place for place, cell in enumerate(top) if _is_numeral(cell)]
-    words = [place for place, cell in enumerate(top) if number_in(cell) is None]
-    above = [p for p, cells in enumerate(columns) if cells and all(map(_is_numeral, cells))]
-    text_above_numbers = any(p in above and not is_gap(top[p], numeric=True) for p in words)
+    names = _names_above_numbers(top, columns)
+    over_numbers = any(number_in(name) is None for name in names)
     if not places:  # inf and nan may be names, or numbers that are no measurements
-        infinite = any(p in above for p in range(len(top)) if not is_gap(top[p]))
-        return len(words) == len(top) or text_above_numbers or infinite
+        no_number = all(number_in(cell) is None for cell in top)
+        return no_number or over_numbers or bool(names)
     numbers = [float(top[place]) for place in places]
-    counting = numbers == list(range(len(numbers)))
-    pointed = all("." in cell or "e" in cell.lower() for p in places for cell in columns[p])
-    if (
-        text_above_numbers
-        or (len(top) > 1 and _are_years(numbers, [columns[place] for place in places]))
-        or (counting and not top[0].strip() and len(places) == len(top) - 1)
-        or (counting and len(places) == len(top) > 2 and below and pointed)
-    ):
+    if over_numbers or _name_columns(top, numbers, [columns[place] for place in places]):
         shown = listed([quoted(cell.strip()) for cell in top], 4)
         found = f"the first row is taken as names of columns ({shown})"
         warnings.warn(f"{source}: {found}; if it is an item, pass --no-header", stacklevel=2)
         return True
-    if counting and len(places) == len(top) > 2 and below:
+    if numbers == list(range(len(top))) and len(top) > 2 and below:
         found = f"the first row counts from 0 to {len(top) - 1} and is taken as an item"
         warnings.warn(f"{source}: {found}; if it holds names, pass --header", stacklevel=2)
     return False
+
+
+def _names_above_numbers(top: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return the cells of a first row that are no numerals, but stand above numerals only."""
+    above = [bool(cells) and all(map(_is_numeral, cells)) for cells in columns]
+    found = [cell for cell, numbers in zip(top, above, strict=True) if numbers]
+    return [cell for cell in found if not (_is_numeral(cell) or is_gap(cell, numeric=True))]
+
+
+def _present(below: Sequence[Sequence[str]], place: int) -> list[str]:
+    """Return the cells of a column that have a value."""
+    cells = [cells[place].strip() for cells in below if place < len(cells)]
+    return [cell for cell in cells if not is_gap(cell)]
+
+
+def _name_columns(
+    top: Sequence[str], numbers: Sequence[float], columns: Sequence[Sequence[str]]
+) -> bool:
+    """Tell whether numbers of a first row are years, or count the columns that stand below them.
+
+    Columns are counted beside an index without a name, or above numbers with a decimal point.
+    """
+    if len(top) > 1 and _are_years(numbers, columns):
+        return True
+    if numbers != list(range(len(numbers))):
+        return False
+    if len(numbers) == len(top) - 1:
+        return not top[0].strip()
+    cells = [cell.lower() for column in columns for cell in column]
+    pointed = all("." in cell or "e" in cell for cell in cells)
+    return len(numbers) == len(top) > 2 and bool(cells) and pointed
 
 
 def _are_years(numbers: Sequence[float], columns: Sequence[Sequence[str]]) -> bool:

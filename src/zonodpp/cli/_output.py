@@ -114,7 +114,7 @@ def write_result(result: Result, to: Destination) -> None:
         return
     raw = form == ".csv" and not sys.stdout.isatty()  # a terminal gets no control characters
     encoding, lost = sys.stdout.encoding or "utf-8", False
-    for text in _pieces(result, form):
+    for text in _text_pieces(result, form):
         shown = text if raw else printable(text)
         safe = encodable(shown, encoding)
         lost = lost or safe != shown
@@ -157,7 +157,7 @@ def _write_file(result: Result, path: str) -> None:
         raise click.UsageError(f"--out: this result cannot be written as {ending}")
     else:
         with open(path, "w", encoding="utf-8", errors=_ESCAPES, newline="") as file:
-            file.writelines(_pieces(result, ending))
+            file.writelines(_text_pieces(result, ending))
 
 
 def _write_parquet(rows: Rows, path: str) -> None:
@@ -182,7 +182,7 @@ def _first_and_rest(rows: Rows) -> tuple[Sequence[Any], Iterator[Sequence[object
     return next(rest), rest
 
 
-def _pieces(result: Result, ending: str) -> Iterator[str]:
+def _text_pieces(result: Result, ending: str) -> Iterator[str]:
     """Yield the result as JSON, as CSV or as text for people, piece by piece."""
     if ending == ".json":
         yield from map(printable, _json_pieces(_made(result.data)))

@@ -14,7 +14,7 @@ from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.apps._rows import PANDAS, encode
 from zonodpp.cli._cells import csv_rows, records, text_for_people, with_labels, write_parquet
 from zonodpp.cli._files import TEXT, Source, open_source, read_parquet
-from zonodpp.cli._frames import cells_at, frame_of, warn_of_numbers
+from zonodpp.cli._frames import cells_at, typed_frame, warn_of_numbers
 from zonodpp.cli._inputs import open_array, parquet_roles
 from zonodpp.cli._interface import Input, RowsOptions
 from zonodpp.cli._large import is_large
@@ -112,7 +112,7 @@ def read_frame(
     if source.format in TEXT:
         text = open_table(source, options.header)
         roles = find_columns(source.name, options, weights, text.names, named=text.named)
-        table = frame_of(text)
+        table = typed_frame(text)
     elif source.format == "parquet":
         arrow = read_parquet(source)
         table = arrow.to_pandas(ignore_metadata=True, types_mapper=_frame_type)

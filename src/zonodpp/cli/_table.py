@@ -33,9 +33,8 @@ _SEPARATORS = ";\t,|"
 _HEAD = 100  # lines that hold the first rows, by which the separator is chosen
 _FIRST = 20  # of those rows
 BLOCK = 4096  # rows that are turned into numbers at once
-_SEPARATOR_LINE = re.compile(
-    r'"?sep=(.)"?\1*[\r\n]*'
-)  # the first line of some tables, written for Excel
+# The first line of some tables, which spreadsheets read and write.
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\1*[\r\n]*')
 Row = tuple[int, Sequence[object]]  # its line in the file from 1 (0: unknown), and its cells
 
 
@@ -71,6 +70,7 @@ class TextTable:
         follows.
         """
         row, width, blank = -1, len(self.names), 0
+        alone = width == 1 and not self.surplus
         cut = _split_rows(self.source, self.delimiter, self.before)
         lines = _from_first(cut)
         if self.named:
@@ -79,7 +79,7 @@ class TextTable:
             if not cells or (len(cells) == 1 and not cells[0].strip() and width > 1):
                 blank += 1
                 continue
-            for _ in range(blank if width == 1 else 0):
+            for _ in range(blank if alone else 0):
                 row += 1
                 yield 0, [""]
             row, blank = row + 1, 0
@@ -110,7 +110,7 @@ class JsonTable:
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows; a cell whose name an object lacks is None."""
-        for line, found in _objects(self.source):
+        for line, found in _json_objects(self.source):
             yield line, [_plain(found.get(name)) for name in self.names]
 
     def first_cells(self, place: int) -> list[object]:
@@ -124,7 +124,7 @@ AnyTable: TypeAlias = TextTable | JsonTable
 def open_table(source: Source, header: bool | None) -> AnyTable:
     """Find out how a text table is laid out, and what its columns are called."""
     if source.format == "jsonl":
-        keys = dict.fromkeys(name for _, found in _objects(source) for name in found)
+        keys = dict.fromkeys(name for _, found in _json_objects(source) for name in found)
         if not keys:
             raise ValueError(f"{source.name} has no rows with a value")
         return JsonTable(source, list(keys))
@@ -139,14 +139,10 @@ def open_table(source: Source, header: bool | None) -> AnyTable:
         raise ValueError(f"{source.name} is empty: there is nothing to read")
     below = list(islice((cells for _, cells in rows if any(map(str.strip, cells))), _FIRST))
     names = [cell.strip() for cell in top]
-    more = {len(cells) - len(names) for cells in below}
-    # R writes the names of rows without a name of their own column.
-    shifted = header is not False and more == {1} and any(cells[-1].strip() for cells in below)
-    shifted = shifted and all(number_in(name) is None for name in names)
-    if shifted:
-        names = ["", *names]
-    named = has_names(source.name, names, below) if header is None and not shifted else header
-    named = bool(named or shifted)
+    if header is not False and _lacks_a_name(names, below):
+        names, named = ["", *names], True
+    else:
+        named = has_names(source.name, names, below) if header is None else header
     width = min(len(names), _width(names if named else [], below, len(names)))
     everything = TextTable(source, [""] * len(names), named, delimiter, before, 1)
     if width < len(names) and not _ends_empty(everything, width):
@@ -154,6 +150,13 @@ def open_table(source: Source, header: bool | None) -> AnyTable:
     surplus = max(map(len, [names, *below])) - width
     names = names[:width] if named else list(map(str, range(width)))
     return TextTable(source, names, named, delimiter, before, surplus)
+
+
+def _lacks_a_name(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether all rows are longer by one than the names: R writes the names of rows so."""
+    longer = {len(cells) - len(names) for cells in below} == {1}
+    filled = longer and any(cells[-1].strip() for cells in below)
+    return filled and all(number_in(name) is None for name in names)
 
 
 def _width(names: Sequence[str], below: Sequence[Sequence[str]], widest: int) -> int:
@@ -187,7 +190,7 @@ def _split_rows(source: Source, delimiter: str, before: int) -> Iterator[tuple[i
         raise ValueError(f"{source.name}, line {reader.line_num + before}: {error}") from None
 
 
-def _objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
+def _json_objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield the line and the object of each line of a file that is not empty."""
     for line, text in enumerate(text_lines(source), 1):
         if not text.strip():
@@ -215,7 +218,7 @@ def _plain(cell: object) -> object:
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
 
 
-def blocks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def row_blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Yield rows in blocks."""
     rows = iter(rows)
     while block := list(islice(rows, BLOCK)):
@@ -234,7 +237,7 @@ def collect(roles: ColumnRoles, rows: Iterable[Row]) -> tuple[Floats, list[str] 
     places, first = roles.numeric, 0
     found = [np.empty((0, len(places)))]
     coded: dict[int, str] = {}
-    for block in blocks_of(rows):
+    for block in row_blocks(rows):
         columns = list(zip(*(cells for _, cells in block), strict=True))
         numbers = np.empty((len(block), len(places)))
         for k, place in enumerate(places):

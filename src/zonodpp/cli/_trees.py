@@ -133,12 +133,7 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
     """
     nodes: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}  # weight and line
-    rows = list(_rows_of_words(source))
-    if _is_header([words for _, words in rows]):
-        found = "the first row is taken as names of columns, since its nodes are in no other row"
-        warnings.warn(f"{source.name}: {found}", stacklevel=2)
-        del rows[0]
-    for row, (line, words) in enumerate(rows):
+    for row, (line, words) in enumerate(_edge_rows(source)):
         weight = number_in(words[2]) if len(words) == 3 else None
         if row == 0 and len(words) == 3 and weight is None:
             continue
@@ -161,6 +156,16 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
     weights = [weight or 1.0 for weight, _ in edges.values()]
     upper = sp.coo_array((weights, tuple(zip(*edges, strict=True))), shape=(len(nodes),) * 2)
     return list(nodes), upper.tocsr() + sp.triu(upper, k=1, format="csr").T
+
+
+def _edge_rows(source: Source) -> list[tuple[int, list[str]]]:
+    """Return the rows of words without the names of two columns."""
+    rows = list(_rows_of_words(source))
+    if _is_header([words for _, words in rows]):
+        found = "the first row is taken as names of columns, since its nodes are in no other row"
+        warnings.warn(f"{source.name}: {found}", stacklevel=2)
+        del rows[0]
+    return rows
 
 
 def _is_header(rows: list[list[str]]) -> bool:
