@@ -265,6 +265,14 @@ def test_a_column_that_is_nearly_numbers_is_named(call, warned):
     assert "column 'a' counts as text: 9 of 10 cells are numbers, but '<5' in row 9 is not" in err
 
 
+def test_numbers_with_commas_are_not_left_out_without_a_word(call, warned):
+    pytest.importorskip("pandas")
+    Path("x.csv").write_text("Artikel;Preis;Menge\nBrot;1,50;1.200\nEi;3,20;35\nTee;9,50;76\n")
+    for command in ("info", "rows"):
+        _, err = warned(command, "x.csv", *(["-k", 2] if command == "rows" else []))
+        assert "column 'Preis' counts as text: it holds numbers with commas, such as 1,50" in err
+
+
 def test_thousands_are_no_decimal_commas(fails):
     Path("x.csv").write_text('a,b\n1,"975,163"\n2,3\n')
     assert "other signs, such as 975163\n" in fails("sample", "x.csv")

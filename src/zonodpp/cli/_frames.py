@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from zonodpp._optional import optional
 from zonodpp._types import Booleans, Integers
 from zonodpp.apps._rows import PANDAS
-from zonodpp.cli._header import code_in, floats_in, is_gap, number_in
+from zonodpp.cli._header import code_in, floats_in, is_decimal, is_gap, is_grouped, number_in
 from zonodpp.cli._messages import quoted
 from zonodpp.cli._table import AnyTable, JsonTable, row_blocks
 
@@ -195,10 +195,18 @@ def warn_of_numbers(source: str, frame: DataFrame, places: Sequence[int]) -> Non
             continue
         cells = [(row, cell) for row, cell in enumerate(column) if isinstance(cell, str)]
         others = [(row, cell) for row, cell in cells if number_in(cell) is None]
+        name = quoted(str(frame.columns[place]))
+        commas = [cell for _, cell in others if is_decimal(cell) or is_grouped(cell)]
+        if others and len(commas) > _MOSTLY * len(cells):
+            found = (
+                f"column {name} counts as text: it holds numbers with commas, such as {commas[0]}"
+            )
+            warnings.warn(f"{source}: {found}; write them with decimal points", stacklevel=2)
+            continue
         if not others or len(others) > _MOSTLY * len(cells) or code_in([cell for _, cell in cells]):
             continue
         row, cell = others[0]
         many = f"{len(cells) - len(others):,} of {len(cells):,} cells are numbers"
-        found = f"column {quoted(str(frame.columns[place]))} counts as text: {many}"
+        found = f"column {name} counts as text: {many}"
         advice = f"but {quoted(cell)} in row {row} is not (rows count from 0)"
         warnings.warn(f"{source}: {found}, {advice}", stacklevel=2)
