@@ -95,6 +95,7 @@ def _as_text(rng, values, names, labels):
         first = [*cells[0][1:], *cells[0][:1]]
         doubtful = not any(_is_number(cell) for cell in first) or n < 4
         doubtful = doubtful or cells[0][-d:] == [str(k) for k in range(d)]
+        doubtful = doubtful or all(map(_is_number, (row[0] for row in cells[1:])))
         doubtful = doubtful or any(1500 <= abs(x) <= 2200 for x in values[0])
     separator = str(rng.choice([",", ";", "\t", "|"]))
     end = str(rng.choice(["\n", "\r\n", "\r"], p=[0.6, 0.3, 0.1]))

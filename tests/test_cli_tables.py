@@ -142,6 +142,7 @@ def test_a_first_row_of_numbers_is_an_item(call, fails, tmp_path):
     assert read("A,1990,2001\nB,1985,2003\nC,1999,1960\n", id="0").shape == (3, 2)
     assert read("A,1,2\nB,3,4\nC,9,1\n", id="0").shape == (3, 2)
     assert read("A,nan,2\nB,3,4\n", id="0", columns="2").shape == (2, 1)
+    assert read("x,-5,2\n7,3,4\n8,9,1\n", id="0").labels == ["x", "7", "8"]
     with pytest.warns(UserWarning, match="pass --header"):
         assert read("0,1,2\n5,3,4\n7,8,1\n").shape == (3, 3)
     with pytest.warns(UserWarning, match="pass --no-header"):

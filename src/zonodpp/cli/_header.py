@@ -115,7 +115,10 @@ def has_names(source: str, top: Sequence[str], below: Sequence[Sequence[str]]) -
         no_number = all(number_in(cell) is None for cell in top)
         return no_number or over_numbers or bool(names)
     numbers = [float(top[place]) for place in places]
-    if over_numbers or _name_columns(top, numbers, [columns[place] for place in places]):
+    plain = all(top[place].strip().isdecimal() for place in places)  # names are not -1.5
+    if (over_numbers and plain) or _name_columns(
+        top, numbers, [columns[place] for place in places]
+    ):
         shown = listed([quoted(cell.strip()) for cell in top], 4)
         found = f"the first row is taken as names of columns ({shown})"
         warnings.warn(f"{source}: {found}; if it is an item, pass --no-header", stacklevel=2)
