@@ -1,5 +1,8 @@
 """Damaged files for every reader of the package: run ``python tests/fuzz.py --files 10000``.
 
+With ``--tables 10000`` as many tables as other programs write them are read as well, and what was
+read is compared with what was written; see fuzz_tables.py.
+
 Small valid files and hostile ones are changed at random: bits flipped, bytes inserted and cut out,
 numbers exchanged. Each file is read in a forked process of its own. The process must not crash, run
 longer than 20 seconds, take more than 1 GiB, or end in a traceback or an "unexpected" error. The
@@ -23,6 +26,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is imported: threads do
 
 import numpy as np
 from fuzz_files import call, crafted, damaged, seeds
+from fuzz_tables import run_tables
 
 SECONDS = 20  # a file that takes longer hangs; most take a twentieth of a second
 MEMORY = 2**30  # bytes that reading a file may take
@@ -119,6 +123,7 @@ def run(files, seed, keep):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=300, help="damaged files to make")
+    parser.add_argument("--tables", type=int, default=0, help="tables to write and read")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same files")
     parser.add_argument("--keep", type=Path, help="the folder for files that failed")
     words = parser.parse_args()
@@ -126,4 +131,6 @@ if __name__ == "__main__":
     keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        sys.exit(run(words.files, words.seed, keep) > 0)
+        failures = run_tables(words.tables, words.seed, keep) if words.tables else 0
+        failures += run(words.files, words.seed, keep) if words.files else 0
+        sys.exit(failures > 0)

@@ -336,7 +336,7 @@ def test_info(says, fails, folder):
     assert (found["items"], found["features"], found["rank"]) == (32, 5, 5)
     assert says("info", "--example", "foods") == Path("foods.csv").read_text()
     assert "none.csv" in fails("info", "none.csv")
-    assert "cannot be written as .npy" in fails(
+    assert "facts cannot be written as .npy" in fails(
         "info", "foods.csv", "--id", "food", "--out", "a.npy"
     )
     assert says("info", "--example", "digits", "--out", "digits.npy") == ""

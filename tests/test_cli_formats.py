@@ -113,7 +113,7 @@ def test_formats_that_are_not_read(fails):
         ("x.csv", packed, "it is compressed; unpack it first"),
         ("x.npy.gz", packed, "it is compressed; unpack it first"),
         ("x.xlsx", b"PK\x03\x04", "it is a spreadsheet; save it as CSV"),
-        ("x.json", b"[]", "JSON is not read; save it as npy, npz, csv, tsv, parquet or mtx"),
+        ("x.json", b"[]", "JSON is not read; save it as npy, npz, csv, tsv, jsonl, parquet or mtx"),
     ):
         Path(name).write_bytes(content)
         for command in ("info", "sample", "rows"):

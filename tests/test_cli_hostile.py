@@ -14,10 +14,10 @@ import scipy.sparse as sp
 
 import zonodpp._archives
 from zonodpp._arguments import as_matrix
-from zonodpp.cli._command import one_line
 from zonodpp.cli._files import Source
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._interface import Input
+from zonodpp.cli._messages import one_line
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 SQUARE = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]))

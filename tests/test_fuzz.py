@@ -24,9 +24,9 @@ def test_damaged_files_end_in_a_readable_error():
     pytest.importorskip("pyarrow")
     pytest.importorskip("pandas")
     pytest.importorskip("sentencex")
-    done = python(FUZZ, "--files", "300")
+    done = python(FUZZ, "--files", "300", "--tables", "50")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ", 0 failures" in done.stdout
+    assert done.stdout.count(", 0 failures") == 2
 
 
 BROKEN = {

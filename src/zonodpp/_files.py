@@ -6,6 +6,7 @@ import contextlib
 import errno
 import glob
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from typing import IO
@@ -14,6 +15,8 @@ try:
     import fcntl
 except ImportError:  # not Unix: files are not locked, and those left over are not removed
     fcntl = None  # type: ignore[assignment]
+
+_SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy's words for a full disk
 
 
 @contextlib.contextmanager
@@ -41,13 +44,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
     [('a.txt', 'new')]
     """
-    place = os.path.realpath(path)  # a link stays a link
-    try:
-        if os.path.exists(place) and not os.path.isfile(place):
-            raise OSError(errno.EISDIR, "it is not a regular file")
+    with _readable_errors(path):
+        place, temporary = _places(path)
         sweep(place)
-        start, ending = _parts(place)
-        temporary = f"{start}{secrets.token_hex(4)}.tmp{ending}"
         with open(temporary, "xb") as lock:  # open until the file is in place
             try:
                 with contextlib.suppress(OSError):  # a file system without locks
@@ -60,9 +59,43 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             finally:
                 with contextlib.suppress(OSError):  # after a success there is none
                     os.remove(temporary)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise the error of `replacing` now if no file can be written there, before any work is done.
+
+    Examples
+    --------
+    >>> from zonodpp._files import check_place
+    >>> check_place("no such folder/a.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] cannot write no such folder/a.txt: No such file or directory
+    """
+    with _readable_errors(path):
+        _, temporary = _places(path)
+        with open(temporary, "xb"):
+            pass
+        os.remove(temporary)
+
+
+@contextlib.contextmanager
+def _readable_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise an OSError that names the file; NumPy's own says how many entries were written."""
+    try:
+        yield
     except OSError as error:
-        reason = f"cannot write {os.fspath(path)}: {error.strerror or error}"
+        full = "there is no space left" if _SHORT_WRITE.fullmatch(str(error)) else ""
+        reason = f"cannot write {os.fspath(path)}: {full or error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason) from error
+
+
+def _places(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the real path of a file, since a link stays a link, and a temporary one beside it."""
+    place = os.path.realpath(path)
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise OSError(errno.EISDIR, "it is not a regular file")
+    start, ending = _parts(place)
+    return place, f"{start}{secrets.token_hex(4)}.tmp{ending}"
 
 
 def sweep(path: str | os.PathLike[str]) -> None:

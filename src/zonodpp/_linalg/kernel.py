@@ -169,7 +169,8 @@ def partial_factor(
         share[proposed[chosen]] = 0.0
         share[share <= noise] = 0.0
         t += len(chosen)
-    return np.ascontiguousarray((F[:t] * root).T), pivots[:t]
+    F[:t] *= root  # in place: for many items a factor takes much memory
+    return np.ascontiguousarray(F[:t].T), pivots[:t]
 
 
 def _accept(

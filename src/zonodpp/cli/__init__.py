@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -11,7 +12,8 @@ import click
 
 from zonodpp._version import __version__
 from zonodpp.cli import _interface as interface  # noqa: F401 - declares the commands
-from zonodpp.cli._command import COMMANDS, DEBUG, epilog, one_line
+from zonodpp.cli._command import COMMANDS, DEBUG, epilog
+from zonodpp.cli._messages import one_line
 
 _INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 _FAILED = 2
@@ -102,6 +104,12 @@ def _fill_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 
 
+def _drop_output() -> None:
+    """Connect standard output to the null device, so that nothing waits for the rest of it."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
     """Run a command line; write what is wrong with it to standard error."""
     try:
@@ -109,9 +117,10 @@ def _exit_code(words: list[str], options: list[click.Parameter]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.Abort:  # Ctrl-C
+        _drop_output()
         return _INTERRUPTED
     except BrokenPipeError:  # the program that reads the output has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest goes there
+        _drop_output()
         return 1
     except Exception as error:
         if "--debug" in words and not isinstance(error, click.UsageError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import click
 import numpy as np
 
@@ -10,12 +12,15 @@ from zonodpp._arguments import check_finite
 from zonodpp._linalg.dense import row_chunks, to_dense
 from zonodpp._linalg.gram import numerical_rank, triangle
 from zonodpp._types import Floats, Matrix
+from zonodpp.apps._languages import read_language
+from zonodpp.apps._text import stems
 from zonodpp.cli import _interface as interface
-from zonodpp.cli._command import Result
 from zonodpp.cli._files import read_text
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._large import rows_for_landmarks
+from zonodpp.cli._messages import quoted
 from zonodpp.cli._names import on_one_line, restricted_items
+from zonodpp.cli._output import Result
 
 
 def make_summary(options: interface.SummarizeOptions) -> Result:
@@ -26,6 +31,7 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
     if not text.strip():
         raise ValueError(f"{name} is empty: there is nothing to summarize")
     names = ("sentences", "words", "query", "answer", "draws", "features", "language", "method")
+    _check_words(options, text, name)
     summary = apps.summarize(text, rng=options.seed, **options.pick(*names))
     if not summary.all_sentences:
         raise ValueError(f"{name} has no sentences to summarize; markup does not count")
@@ -40,6 +46,18 @@ def make_summary(options: interface.SummarizeOptions) -> Result:
     rows = zip(summary.indices, summary.scores, sentences, strict=True)
     table = [("index", "score", "sentence"), *rows]
     return Result("\n".join(sentences), facts, table, random=random)
+
+
+def _check_words(options: interface.SummarizeOptions, text: str, name: str) -> None:
+    """Say that a language has no stemmer, and that no word of a query is in the text."""
+    if options.language is not None and read_language(options.language).stemmer is None:
+        found = f"--language {options.language}: no stemmer is known for such a language"
+        warnings.warn(f"{found}; words are compared as they stand", stacklevel=2)
+    if options.query is not None:
+        asked, there = stems([options.query, text], options.language)
+        if asked and not set(asked) & set(there):
+            found = f"no word of --query {quoted(options.query)} is in {name}"
+            warnings.warn(f"{found}; the summary is the one without a query", stacklevel=2)
 
 
 def pick_landmarks(options: interface.LandmarksOptions) -> Result:
@@ -73,10 +91,16 @@ def make_shortlist(options: interface.ShortlistOptions) -> Result:
     table = read_table(options, "relevance")
     n, _ = table.shape
     choices = options.pick("diversity", "answer", "n_draws")
+    choices["duplicates"] = options.duplicates if options.duplicates <= 1 else None
     choices |= restricted_items(options, table.labels, n) | {"labels": table.labels}
     assert table.weights is not None
     found = apps.shortlist(table.weights, table.values, options.k, rng=options.seed, **choices)
     assert isinstance(found, apps.Shortlist)
+    if len(found) < options.k:
+        alike = f"of similarity {options.duplicates:g} or more"
+        why = f"the others are near-duplicates of these, {alike}"
+        advice = "--duplicates S is another limit, 2 is none"
+        warnings.warn(f"{len(found)} of {options.k} items: {why}; {advice}", stacklevel=2)
     random = options.answer == "draw"
     facts: dict[str, object] = {"seed": options.seed} if random else {}
     facts |= {"items": n, "indices": found.indices, "labels": found.labels}

@@ -13,8 +13,8 @@ import numpy as np
 from zonodpp._arguments import listed
 from zonodpp._optional import optional
 from zonodpp.apps._rows import PANDAS
-from zonodpp.cli._command import Rows
 from zonodpp.cli._names import ColumnRoles
+from zonodpp.cli._output import Rows
 from zonodpp.cli._table import number_text
 
 if TYPE_CHECKING:

@@ -9,18 +9,19 @@ from functools import partial
 import click
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
 from zonodpp._arguments import as_weights
 from zonodpp._types import Floats, Matrix
-from zonodpp.cli._command import Result
 from zonodpp.cli._gaps import fill_gaps
 from zonodpp.cli._interface import Restriction, RunOptions, SampleOptions
 from zonodpp.cli._large import LargeTable, rows_to_sample
 from zonodpp.cli._names import aligned, find_items, label_text, on_one_line, restricted_items
+from zonodpp.cli._output import BLOCK, Parts, Result
 from zonodpp.samplers._methods import method_of
 from zonodpp.samples._storage import save_samples
+from zonodpp.targets._streamed import StreamedDPP
 from zonodpp.targets._target import Target
 
 _SHOWN = 10  # draws, and items, in the text for people
@@ -34,6 +35,9 @@ def draw_subsets(options: SampleOptions) -> Result:
     if options.jitter is not None and options.checkpoint is not None and options.seed is None:
         raise click.UsageError("--jitter with --checkpoint needs --seed N, the same in each run")
     target = _read_target(options)
+    if isinstance(target, StreamedDPP) and (options.out or "").lower().endswith(".npz"):
+        advice = "--out draws.npy, .csv or .parquet has the draws alone"
+        raise ValueError(f".npz files hold the items as well, which were read in passes; {advice}")
     sets = [find_items([text], target.labels, target.n, "--track") for text in options.track]
     if not all(sets):
         raise click.UsageError("--track: expected a set of items, got none")
@@ -67,7 +71,7 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
         found = f"{source} is {X.shape[0]} x {X.shape[1]}"
         raise ValueError(f"{found}, but a kernel is n x n; for features leave out --kernel")
     if size or dpp:
-        return _spectral_target(X, options, weights)
+        return _spectral_target(source, X, options, weights)
     if options.kernel:
         return ProjectionDPP.from_kernel(X)
     if options.rank is None:
@@ -79,8 +83,14 @@ def _make_target(source: str, X: Matrix, options: SampleOptions, weights: Floats
     return VolumeSampling(target.A, power=options.power, weights=weights)
 
 
-def _spectral_target(X: Matrix, options: SampleOptions, weights: Floats | None) -> Target:
+def _spectral_target(
+    source: str, X: Matrix, options: SampleOptions, weights: Floats | None
+) -> Target:
     """Make a DPP or k-DPP of L = X X', with weights as qualities: L_ij sqrt(q_i q_j)."""
+    most = min(X.shape)
+    if options.size is not None and options.size > most:
+        found = f"{source} has {X.shape[1]} features and {X.shape[0]} items"
+        raise ValueError(f"--size {options.size}: {found}, so that draws have at most {most} items")
     if weights is not None:
         X = sp.diags_array(np.sqrt(np.asarray(as_weights(weights, X.shape[0])))) @ X
     if options.size is not None:
@@ -197,19 +207,52 @@ def _data_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> dict[str,
     tracked = [{"items": s, "share": share} for s, share in zip(sets, shares, strict=True)]
     for each in tracked if target.has_quick_inclusion else ():
         each["exact"] = target.inclusion(each["items"])
-    subsets = [[[i for i in row if i >= 0] for row in c] for c in samples.subsets.tolist()]
-    labels = samples.labelled()
+    labels = _labels(samples)
     found = {"method": samples.method, "seed": seed, "items": target.n, "size": r}
-    found |= {"chains": chains, "draws": draws, "subsets": subsets}
-    found |= {} if labels == subsets else {"labels": labels}
+    found |= {"chains": chains, "draws": draws, "subsets": _draws_as_json(samples, None)}
+    if any(item != label for item, label in labels.items()):
+        found["labels"] = _draws_as_json(samples, labels)
     found |= {} if samples.acceptance is None else {"acceptance": samples.acceptance}
     return found | {"tracked": tracked, "stats": samples.stats}
 
 
+def _labels(samples: Samples) -> dict[int, object]:
+    """Return the labels of all items drawn, which may stand in a file that is read for them."""
+    drawn = np.zeros(samples.target.n, bool)
+    for block in _blocks(samples):
+        drawn[block[block >= 0]] = True
+    items = np.flatnonzero(drawn)
+    return dict(zip(items.tolist(), samples.target.labels_of(items), strict=True))
+
+
+def _blocks(samples: Samples) -> Iterator[NDArray[np.int32]]:
+    """Yield the draws of all chains, some of one chain at a time."""
+    for chain in samples.subsets:
+        yield from (chain[start : start + BLOCK] for start in range(0, len(chain), BLOCK))
+
+
+def _draws_as_json(samples: Samples, labels: dict[int, object] | None) -> list[Parts]:
+    """Return the draws of each chain, by number or by label."""
+
+    def parts(chain: NDArray[np.int32]) -> Iterator[list[list[object]]]:
+        for start in range(0, len(chain), BLOCK):
+            draws = chain[start : start + BLOCK].tolist()
+            if labels is None:
+                yield [[i for i in draw if i >= 0] for draw in draws]
+            else:
+                yield [[labels[i] for i in draw if i >= 0] for draw in draws]
+
+    return [Parts(partial(parts, chain)) for chain in samples.subsets]
+
+
 def _rows_of_draws(samples: Samples) -> Iterator[list[object]]:
-    width = samples.subsets.shape[2]
-    yield ["chain", "draw", *(f"item_{k}" for k in range(width))]
-    for chain, block in enumerate(samples.labelled()):
-        for draw, labels in enumerate(block):
-            items = [each if isinstance(each, int) else label_text(each) for each in labels]
-            yield [chain, draw, *items, *[None] * (width - len(items))]
+    yield ["chain", "draw", *(f"item_{k}" for k in range(samples.subsets.shape[2]))]
+    names = {
+        item: label if isinstance(label, int) else label_text(label)
+        for item, label in _labels(samples).items()
+    }
+    cells = {**names, -1: None}  # draws of fewer items are filled up
+    for chain, block in enumerate(samples.subsets):
+        for start in range(0, len(block), BLOCK):
+            for draw, items in enumerate(block[start : start + BLOCK].tolist(), start):
+                yield [chain, draw, *[cells[item] for item in items]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -19,18 +20,23 @@ from zonodpp._archives import check_archive, check_array, check_size, check_spar
 from zonodpp._arguments import listed, one_of
 from zonodpp._optional import optional
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.cli._command import NEEDED, quoted
 from zonodpp.cli._interface import Format
+from zonodpp.cli._messages import quoted
+from zonodpp.cli._output import NEEDED
 
+TEXT = ("csv", "tsv", "jsonl")  # formats of tables that are read line by line
 # Formats by the first bytes of a file.
 _STARTS = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"%%MatrixM": "mtx"}
 _STARTS |= {b"<?xml": "graphml", b"<graphml": "graphml"}
+_OTHER_ENDINGS = {"ndjson": "jsonl", "psv": "csv"}
 # What is not read, by ending or by first bytes, and what to do.
 _COMPRESSED, _SHEET = "it is compressed; unpack it first", "it is a spreadsheet; save it as CSV"
+_JSON = "JSON is not read; save it as {}"
 _UNREAD = {"gz": _COMPRESSED, "bz2": _COMPRESSED, "xz": _COMPRESSED}
-_UNREAD |= {"xlsx": _SHEET, "xls": _SHEET, "ods": _SHEET, "json": "JSON is not read; save it as {}"}
+_UNREAD |= {"xlsx": _SHEET, "xls": _SHEET, "ods": _SHEET, "json": _JSON}
 _UTF_16 = "it is UTF-16 text; save it as UTF-8 text"
 _UNREAD_STARTS = {b"\x1f\x8b": _COMPRESSED, b"\xff\xfe": _UTF_16, b"\xfe\xff": _UTF_16}
+_START = 2**16  # bytes by which a file is recognised
 _NOT_UTF_8 = re.compile("[\ud800-\udfff]")  # surrogates, which no UTF-8 text has
 
 
@@ -57,19 +63,37 @@ def open_source(
     """Find out what a file is: by --format, by its ending, or by its first bytes."""
     source = _open(file)
     with source.stream() as stream:
-        head = stream.read(16)
+        head = stream.read(_START)
     if not head:
         raise ValueError(f"{source.name} is empty: there is nothing to read")
-    ending = os.path.splitext(file)[1].lower().lstrip(".")
-    if format is None and ending in _UNREAD:
-        others = ", ".join(known[:-1])
-        raise ValueError(f"{source.name}: {_UNREAD[ending].format(f'{others} or {known[-1]}')}")
     text = "csv" if "csv" in known else "edges"  # a file that is not recognised is text
+    begin = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n\t ")
     by_start = next((found for start, found in _STARTS.items() if head.startswith(start)), text)
-    format = format or (ending if ending in known else by_start)
+    by_start = "jsonl" if _begins_with_object(begin) else by_start
+    ending = os.path.splitext(file)[1].lower().lstrip(".")
+    ending = _OTHER_ENDINGS.get(ending, ending)
+    if by_start == "jsonl" and ending in ("json", "csv", "tsv"):
+        ending = by_start
+    if format is None:
+        unread = _UNREAD.get("json" if by_start == "jsonl" and by_start not in known else ending)
+        if unread is not None:
+            others = ", ".join(known[:-1])
+            raise ValueError(f"{source.name}: {unread.format(f'{others} or {known[-1]}')}")
+        format = ending if ending in known else by_start
     if format not in known:
         raise ValueError(f"{source.name}: cannot tell what it is; pass --format {listed(known)}")
     return source._replace(format=format)
+
+
+def _begins_with_object(head: bytes) -> bool:
+    """Tell whether the first line of a text is a JSON object, or the start of a long one."""
+    line, end, _ = head.partition(b"\n")
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return not end and re.match(rb'\{\s*"', line) is not None
 
 
 def _open(file: str) -> Source:

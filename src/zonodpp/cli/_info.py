@@ -23,17 +23,18 @@ from zonodpp._arguments import check_finite
 from zonodpp._linalg.gram import numerical_rank
 from zonodpp._types import Floats, Matrix
 from zonodpp.cli._apps import narrow_triangle, rank_and_condition
-from zonodpp.cli._command import Result
-from zonodpp.cli._files import Source, open_source
+from zonodpp.cli._files import TEXT, Source, open_source
 from zonodpp.cli._inputs import read_table
 from zonodpp.cli._interface import CompletionOptions, InfoOptions
 from zonodpp.cli._large import LargeTable, read_any_table
 from zonodpp.cli._names import aligned
+from zonodpp.cli._output import Result
 from zonodpp.cli._rows import about_columns
 from zonodpp.datasets import mnist_ones
 
-# The files of the examples in the package; digits are made of the MNIST ones when asked for.
-EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt", "digits": ""}
+# The files of the examples; digits are made of the MNIST ones when they are asked for.
+EXAMPLES = {"foods": "foods.csv", "graph": "graph.edges", "article": "article.txt"}
+EXAMPLES |= {"digits": "digits.npy"}
 # A package that users need, not one of those that only developers of this package need.
 _REQUIREMENT = re.compile(r"(?!zonodpp)([\w-]+)(?!.*extra == .(?:bench|dev|docs|lint|test)\b)")
 # With so many columns, `rank_and_condition` factorises blocks of 8,000 rows: 256 MB.
@@ -43,7 +44,11 @@ _MOST_COLUMNS = 4000
 def show_facts(options: InfoOptions) -> Result:
     """Run ``zonodpp info``."""
     if options.example is not None:
-        return _example(options.example)
+        return _example(options.example, options.out)
+    ending = os.path.splitext(options.out or "")[1].lower()
+    if ending in (".npy", ".edges"):
+        problem = f"facts cannot be written as {ending}, only an example can: see --example"
+        raise click.UsageError(f"--out {options.out}: {problem}")
     found = _about_file(options) if options.file else _about_installation()
     facts = {name: fact for name, fact in found.items() if fact is not None}
     shown = [(name, _shown(fact)) for name, fact in facts.items()]
@@ -64,16 +69,18 @@ def _shown(fact: object) -> str:
     return f"{fact:.4g}" if isinstance(fact, float) else str(fact)
 
 
-def _example(name: str) -> Result:
+def _example(name: str, out: str | None) -> Result:
     """Return a small input for the examples in ``--help``."""
+    ending = os.path.splitext(EXAMPLES[name])[1]
+    if out is not None and os.path.splitext(out)[1].lower() not in (ending, ".txt"):
+        raise click.UsageError(f"--out {out}: the example {name} is a {ending} file")
     if name == "digits":
         buffer = io.BytesIO()
         np.save(buffer, mnist_ones().reshape(1000, -1).astype(np.float32))
         data = buffer.getvalue()
     else:
         data = files("zonodpp").joinpath("data", EXAMPLES[name]).read_bytes()
-    endings = (".csv", ".edges", ".txt", ".npy")
-    writers = dict.fromkeys(endings, lambda path: Path(path).write_bytes(data))
+    writers = dict.fromkeys((ending, ".txt"), lambda path: Path(path).write_bytes(data))
     return Result(data, {"example": name}, [["example"], [name]], writers)
 
 
@@ -109,7 +116,7 @@ def _about_file(options: InfoOptions) -> dict[str, object]:
     try:
         table = (read_any_table if by_rows else read_table)(options, source=source)
     except ValueError:
-        if by_rows and source.format in ("csv", "tsv", "parquet"):
+        if by_rows and source.format in (*TEXT, "parquet"):
             with contextlib.suppress(ImportError):  # text needs pandas
                 return about_columns(source, options)
         raise

@@ -10,10 +10,16 @@ import numpy as np
 
 from zonodpp._linalg.dense import to_dense
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.cli._files import Source, open_source, read_array, read_parquet, readable
+from zonodpp.cli._files import TEXT, Source, open_source, read_array, read_parquet, readable
 from zonodpp.cli._interface import Input
-from zonodpp.cli._names import ColumnRoles, find_columns, some_left, without_row_numbers
-from zonodpp.cli._table import collect, number_text, read_rows
+from zonodpp.cli._names import (
+    ColumnRoles,
+    find_columns,
+    some_left,
+    without_names_of_rows,
+    without_row_numbers,
+)
+from zonodpp.cli._table import collect, number_text, open_table
 
 _Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
 
@@ -75,7 +81,10 @@ def read_table(options: Input, apart: str = "", source: Source | None = None) ->
     read = _READERS.get(source.format, _array_columns)
     roles, numbers, labels = read(source, options, weights if options.items == "rows" else None)
     places = roles.numeric
-    roles = without_row_numbers(roles, lambda place: numbers[:, places.index(place)])
+    given = roles.id
+    roles = without_row_numbers(roles, lambda place: numbers[:, places.index(place)].tolist())
+    if roles.id is not None and roles.id != given:
+        labels = list(map(number_text, numbers[:, places.index(roles.id)].tolist()))
     if roles.numeric != places:
         numbers = numbers[:, [places.index(place) for place in roles.numeric]]
     d = len(roles.features)
@@ -88,9 +97,10 @@ def read_table(options: Input, apart: str = "", source: Source | None = None) ->
 
 
 def _text_columns(source: Source, options: Input, weights: str | None) -> _Columns:
-    names, named, rows = read_rows(source, options.header)
-    roles = find_columns(source.name, options, weights, names, named=named)
-    return roles, *collect(roles, rows)
+    table = open_table(source, options.header)
+    roles = find_columns(source.name, options, weights, table.names, named=table.named)
+    roles = without_names_of_rows(roles, table.first_cells)
+    return roles, *collect(roles, table.rows())
 
 
 def open_array(source: Source, options: Input, weights: str | None) -> tuple[Any, ColumnRoles]:
@@ -144,7 +154,7 @@ def _parquet_columns(source: Source, options: Input, weights: str | None) -> _Co
 
 
 # By format; other formats hold an array.
-_READERS = {"csv": _text_columns, "tsv": _text_columns, "parquet": _parquet_columns}
+_READERS = {**dict.fromkeys(TEXT, _text_columns), "parquet": _parquet_columns}
 
 
 def read_weights(table: str, option: str, file: str, n: int) -> Floats:
@@ -154,8 +164,10 @@ def read_weights(table: str, option: str, file: str, n: int) -> Floats:
         raise ValueError(f"{option} {file} is neither {known}")
     source = open_source(file)
     is_array = source.format in ("npy", "npz")
-    found = to_dense(read_array(source) if is_array else read_table(Input(), source=source).values)
-    if found.size != n:
+    options = Input()
+    options.alone = True
+    found = to_dense(read_array(source) if is_array else read_table(options, source=source).values)
+    if found.size != n or max(found.shape) != n:
         shape = " x ".join(map(str, found.shape))
         raise ValueError(f"{option} {file}: expected {n} numbers, one an item, got {shape}")
     return found.ravel()

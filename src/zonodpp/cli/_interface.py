@@ -13,7 +13,7 @@ import click
 
 from zonodpp.cli._command import FILE, Options, argument, command, option
 
-Format = Literal["npy", "npz", "csv", "tsv", "parquet", "mtx"]
+Format = Literal["npy", "npz", "csv", "tsv", "jsonl", "parquet", "mtx"]
 Method = Literal["auto", "exact", "zonotope", "exchange", "trees"]
 GraphFormat = Literal["edges", "graphml", "mtx", "npz", "npy"]
 Answer = Literal["best", "draw"]
@@ -39,6 +39,7 @@ class Input(Options):
         "--header/--no-header", "Whether a CSV begins with names; by default if none is a number."
     )
     missing = "error"  # most commands refuse cells without a value
+    alone = False  # whether the table is no FILE, but holds the weights of another
     items = "rows"
 
 
@@ -222,7 +223,8 @@ class RowsOptions(Input):
 class ShortlistOptions(Restriction, Input):
     """Pick items of FILE that are relevant and differ from each other, the most relevant first.
 
-    Near-duplicates are never picked together. If no other items are left, the list is shorter.
+    Near-duplicates are never picked together. If no other items are left, the list is shorter, and
+    a line says so; --duplicates 2 has no such limit.
 
     Items are named by labels of --id, or by row numbers from 0, which can be used with labels too
     if no label is a number. Put a label that holds a comma in double quotes.
@@ -238,6 +240,9 @@ class ShortlistOptions(Restriction, Input):
     relevance: str = option("--relevance COLUMN|FILE", "How good each item is.", required=True)
     k: int = option("-k --number N", "How many.", default=10)
     diversity: float = option("--diversity D", "Share of relevance to give up.", default=0.1)
+    duplicates: float = option(
+        "--duplicates S", "Similarity of near-duplicates; above 1, there are none.", default=0.97
+    )
     answer: Answer = option("--answer", "The most diverse list, or a random one.", default="best")
     n_draws: int = option("-n --draws N", "Keep the likeliest draw of N.", default=1)
     seed: int = SEED

@@ -122,7 +122,9 @@ def _read_large(source: Source, options: Input, weights: str | None) -> LargeTab
     memory = f"{size / 2**30:,.1f} GiB as float64"
     click.echo(f"zonodpp: {source.name} takes {memory}: reading it in passes", err=True)
     names = roles.names
-    roles = without_row_numbers(roles, lambda place: read_parquet(source, [names[place]])[0])
+    roles = without_row_numbers(
+        roles, lambda place: read_parquet(source, [names[place]])[0].to_pylist()
+    )
     id = None if roles.id is None else names[roles.id]
     q: str | Floats | None = None if roles.weights is None else names[roles.weights]
     if weights is not None and q is None:

@@ -7,19 +7,21 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonodpp._arguments import listed
-from zonodpp._types import Floats, Labels
-from zonodpp.cli._command import quoted
+from zonodpp._types import Labels
+from zonodpp.cli._header import is_gap, number_in
 from zonodpp.cli._interface import Input, Restriction
+from zonodpp.cli._messages import quoted
 
 _FEW = 12  # names of columns shown in a message
 # The header of an index without a name as pandas writes it, and as pandas reads it.
-_NAMELESS = re.compile(r"(Unnamed: \d+)?")
+_NAMELESS = re.compile(r"(Unnamed: \d+(\.\d+|_level_\d+)*)?")
+_NUMBER = re.compile("0|[1-9][0-9]*")  # of an item: 007 is none
 _END_SEPARATORS = "- "  # between the ends of an edge: in results, and in edge lists
 
 
@@ -60,17 +62,24 @@ def find_columns(
     source: str, options: Input, weights: str | None, names: list[str], *, named: bool = True
 ) -> ColumnRoles:
     """Find the columns that --id and --columns name; ``weights`` may name a file instead."""
-    known = {str(place): place for place in range(len(names))}
-    known |= {name: place for place, name in reversed(list(enumerate(names)))}
+    known = {str(place): [place] for place in range(len(names))}
+    called: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        called.setdefault(name, []).append(place)
+    known |= called
 
     def place_of(column: str) -> int:
         if column not in known:
             there = listed(names, _FEW) if named else f"columns 0 to {len(names) - 1}"
             raise ValueError(f"{source} has no column {column!r}; it has {there}")
-        return known[column]
+        if len(known[column]) > 1:
+            found = f"{len(known[column])} columns are called {quoted(column)}"
+            advice = "give one by its number from 0"
+            raise ValueError(f"{source}: {found}, {listed(known[column])}; {advice}")
+        return known[column][0]
 
     labels = None if options.id is None else place_of(options.id)
-    apart = None if weights is None else known.get(weights)
+    apart = None if weights is None or weights not in known else place_of(weights)
     if options.columns is None:
         features = [place for place in range(len(names)) if place not in (labels, apart)]
     else:
@@ -85,25 +94,54 @@ def some_left(roles: ColumnRoles) -> ColumnRoles:
     return roles
 
 
-def without_row_numbers(roles: ColumnRoles, cells: Callable[[int], ArrayLike]) -> ColumnRoles:
-    """Leave out features without a name that count the rows, from 0 or 1, and warn of them.
+def without_names_of_rows(
+    roles: ColumnRoles, cells: Callable[[int], Sequence[object]]
+) -> ColumnRoles:
+    """Take the names of rows that pandas and R write for labels, not for features, and say so.
 
-    pandas writes its index as such a column. ``cells`` returns the cells of a column.
+    These are a first column of text without a name, or several columns without a name at the left:
+    the levels of an index. ``cells`` returns some cells of a column.
     """
-    features = []
-    for place in roles.features:
-        nameless = roles.options.columns is None and _NAMELESS.fullmatch(roles.names[place])
-        if nameless and _counts_rows(np.asarray(cells(place))):
-            found = f"column {place} (from 0) has no name of its own and counts the rows"
-            advice = "it is left out, unless --columns names it by its number"
-            warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)
-        else:
-            features.append(place)
-    return some_left(roles._replace(features=features))
+    nameless = list(takewhile(_NAMELESS.fullmatch, roles.names)) if roles.named else []
+    if roles.options.columns is not None or not nameless:
+        return roles
+    is_text = any(number_in(cell) is None and not is_gap(cell, numeric=True) for cell in cells(0))
+    for place in range(len(nameless) if is_text or len(nameless) > 1 else 0):
+        if place in roles.features:
+            label = place == 0 and roles.id is None
+            roles = _leave_out(roles, place, "is taken for names of rows", label=label)
+    return some_left(roles)
 
 
-def _counts_rows(cells: Floats) -> bool:
-    return any(np.array_equal(cells, np.arange(start, start + len(cells))) for start in (0, 1))
+def without_row_numbers(
+    roles: ColumnRoles, cells: Callable[[int], Sequence[object]]
+) -> ColumnRoles:
+    """Leave out features without a name that number the rows, and say so.
+
+    pandas writes its index as such a column. Whole numbers in the first column that all differ are
+    the index of rows that were selected or sorted; they become labels, as the index in a Parquet
+    file does. ``cells`` returns the cells of a column.
+    """
+    for place in roles.features if roles.named and roles.options.columns is None else ():
+        if _NAMELESS.fullmatch(roles.names[place]):
+            numbers = np.array([number_in(c) for c in cells(place)], dtype=np.float64)
+            whole = bool((numbers >= 0).all() and (numbers == np.floor(numbers)).all())
+            if any(np.array_equal(numbers, np.arange(k, k + len(numbers))) for k in (0, 1)):
+                roles = _leave_out(roles, place, "counts the rows", label=False)
+            elif place == 0 and whole and np.unique(numbers).size == len(numbers):
+                found = "holds whole numbers that all differ, as an index does"
+                roles = _leave_out(roles, place, found, label=roles.id is None)
+    return some_left(roles)
+
+
+def _leave_out(roles: ColumnRoles, place: int, found: str, *, label: bool) -> ColumnRoles:
+    """Make a column no feature, but perhaps the labels, and say so."""
+    column = f"column {place} (from 0) has no name of its own and {found}"
+    use = "it holds the labels and is no feature" if label else "it is left out"
+    advice = f"{use}, unless --columns names it by its number"
+    warnings.warn(f"{roles.source}: {column}; {advice}", stacklevel=2)
+    features = [each for each in roles.features if each != place]
+    return roles._replace(features=features, id=place if label else roles.id)
 
 
 def label_text(label: Hashable) -> str:
@@ -133,17 +171,21 @@ def aligned(rows: Iterable[tuple[str, ...]]) -> str:
     item  drawn
     a     0.500
     """
-    cells = list(rows)
+    cells = [tuple(map(on_one_line, row)) for row in rows]
     width = max(len(first) for first, *_ in cells)
     return "\n".join("  ".join([f"{first:<{width}}", *others]) for first, *others in cells)
 
 
 def restricted_items(options: Restriction, labels: Labels | None, n: int) -> dict[str, list[int]]:
     """Return the numbers of the items that must be in a draw, and of those that must not."""
-    return {
-        "include": find_items(options.include, labels, n, "--include"),
-        "exclude": find_items(options.exclude, labels, n, "--exclude", every=True),
-    }
+    include = find_items(options.include, labels, n, "--include")
+    exclude = find_items(options.exclude, labels, n, "--exclude", every=True)
+    if both := [item for item in include if item in exclude]:
+        name = str(both[0]) if labels is None else label_text(labels[both[0]])
+        raise ValueError(
+            f"--include and --exclude: {quoted(name)} cannot be in the draw and not in it"
+        )
+    return {"include": include, "exclude": exclude}
 
 
 def find_items(
@@ -172,7 +214,7 @@ def find_items(
             places.setdefault(text, []).append(item)
     numbered = not any(map(str.isdecimal, places))  # numbers are names where no label is one
     for name in names:
-        if numbered and name.isdecimal() and len(name) <= len(str(n)) and int(name) < n:
+        if numbered and _NUMBER.fullmatch(name) and len(name) <= len(str(n)) and int(name) < n:
             places.setdefault(name, [int(name)])
         items = places.get(name, [])
         if not items:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +10,44 @@ from numpy.typing import NDArray
 from zonodpp import apps
 from zonodpp._linalg.dense import to_dense
 from zonodpp._optional import optional
-from zonodpp._types import Floats, Matrix
+from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.apps._rows import PANDAS, encode
 from zonodpp.cli._cells import csv_rows, records, text_for_people, with_labels, write_parquet
-from zonodpp.cli._command import Result
-from zonodpp.cli._files import Source, open_source, read_parquet
+from zonodpp.cli._files import TEXT, Source, open_source, read_parquet
+from zonodpp.cli._frames import cells_at, typed_frame, warn_of_numbers
 from zonodpp.cli._inputs import open_array, parquet_roles
 from zonodpp.cli._interface import Input, RowsOptions
 from zonodpp.cli._large import is_large
-from zonodpp.cli._names import ColumnRoles, aligned, find_columns, without_row_numbers
-from zonodpp.cli._table import collect, is_gap, read_rows
+from zonodpp.cli._names import (
+    ColumnRoles,
+    aligned,
+    find_columns,
+    without_names_of_rows,
+    without_row_numbers,
+)
+from zonodpp.cli._output import Result
+from zonodpp.cli._table import AnyTable, collect, open_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
+class MixedTable(NamedTuple):
+    """A table whose columns are of any type, and the text that it was read from, if it was."""
+
+    frame: DataFrame
+    roles: ColumnRoles
+    text: AnyTable | None
+
+    def cells(self, rows: Integers) -> DataFrame:
+        """Return some rows as they stand in the file."""
+        return self.frame.iloc[rows] if self.text is None else cells_at(self.text, rows)
+
+
 def pick_rows(options: RowsOptions) -> Result:
     """Run ``zonodpp rows``."""
-    table, cells, roles = read_frame(options, options.weights)
+    mixed = read_frame(options, options.weights)
+    table, roles = mixed.frame, mixed.roles
     counted = table.iloc[:, [p for p in dict.fromkeys(roles.features) if p != roles.weights]]
     asked = None if options.columns is None else list(counted.columns)
     weights: str | Floats | None = options.weights
@@ -39,9 +57,10 @@ def pick_rows(options: RowsOptions) -> Result:
     found = apps.diverse_rows(counted, options.k, rng=options.seed, **choices)
     report = found.attrs["diverse_rows"]
     indices = found.index.to_numpy()
-    labels = () if roles.id is None else cells.iloc[indices, roles.id]
+    cells = mixed.cells(indices)
+    labels = () if roles.id is None else cells.iloc[:, roles.id]
     picked = with_labels(table.iloc[indices], roles, labels)
-    shown = with_labels(cells.iloc[indices], roles, labels)
+    shown = with_labels(cells, roles, labels)
     random = options.answer == "draw"
     facts = {"items": len(table), "indices": indices, **report}
     facts |= {"seed": options.seed} if random else {}
@@ -62,7 +81,8 @@ def pick_rows(options: RowsOptions) -> Result:
 
 def about_columns(source: Source, options: Input) -> dict[str, object]:
     """Return facts about the columns of a table with text."""
-    table, _, roles = read_frame(options, source=source)
+    mixed = read_frame(options, source=source)
+    table, roles = mixed.frame, mixed.roles
     columns = encode(table.iloc[:, roles.features]).columns
     used = [column for column in columns if column.width]
     return {
@@ -84,25 +104,28 @@ def _weights_in(roles: ColumnRoles, column: Series) -> Floats:
 
 def read_frame(
     options: Input, weights: str | None = None, source: Source | None = None
-) -> tuple[DataFrame, DataFrame, ColumnRoles]:
-    """Return a table twice, with types and as it stands in the file, and what its columns are."""
+) -> MixedTable:
+    """Read a table whose columns are of any type."""
     source = source or open_source(options.file, options.format)
     pandas = optional(*PANDAS)
-    if source.format in ("csv", "tsv"):
-        names, _, rows = read_rows(source, options.header)
-        cells = pandas.DataFrame([[cell.strip() for cell in row] for _, row in rows], columns=names)
-        table = _typed(cells)
-        roles = find_columns(source.name, options, weights, names)
+    text = None
+    if source.format in TEXT:
+        text = open_table(source, options.header)
+        roles = find_columns(source.name, options, weights, text.names, named=text.named)
+        table = typed_frame(text)
     elif source.format == "parquet":
         arrow = read_parquet(source)
-        table = cells = arrow.to_pandas(ignore_metadata=True, types_mapper=_frame_type)
+        table = arrow.to_pandas(ignore_metadata=True, types_mapper=_frame_type)
         roles = parquet_roles(source, arrow.schema, options, weights)
     else:
         values, roles = open_array(source, options, weights)
-        table = cells = pandas.DataFrame(_dense(source, values))
+        table = pandas.DataFrame(_dense(source, values))
 
-    roles = without_row_numbers(roles, lambda place: _objects(table.iloc[:, place]))
-    return table, cells, roles
+    roles = without_names_of_rows(roles, lambda place: _objects(table.iloc[:20, place]).tolist())
+    roles = without_row_numbers(roles, lambda place: _objects(table.iloc[:, place]).tolist())
+    if text is not None:
+        warn_of_numbers(source.name, table, roles.numeric)
+    return MixedTable(table, roles, text)
 
 
 def _frame_type(kind: Any) -> Any:
@@ -114,26 +137,6 @@ def _frame_type(kind: Any) -> Any:
     # pandas has its own types for periods and intervals; PyArrow cannot pick rows of views.
     views = kind in (pyarrow.string_view(), pyarrow.binary_view())
     return None if views or isinstance(kind, pyarrow.ExtensionType) else pandas.ArrowDtype(kind)
-
-
-def _typed(cells: DataFrame) -> DataFrame:
-    """Return a frame of text with the types that pandas finds in its columns."""
-    pandas = optional(*PANDAS)
-    gaps = cells.map(is_gap)
-    text = io.StringIO(cells.mask(gaps).to_csv(index=False))
-    words = {"true_values": ["yes", "Yes", "YES"], "false_values": ["no", "No", "NO"]}
-    # With low_memory=False all cells of a column decide on its type, not only some of them.
-    table = pandas.read_csv(text, skip_blank_lines=False, low_memory=False, **words)
-    table = table.set_axis(cells.columns, axis="columns").mask(gaps)
-    for place in range(table.shape[1]):
-        # Whole numbers with gaps have become floating-point numbers, which lose digits.
-        if table.dtypes.iloc[place].kind == "f":
-            column = cells.iloc[:, place].mask(table.iloc[:, place].isna())
-            if column.dropna().str.fullmatch("[+-]?[0-9]{1,19}").all():
-                whole = [None if cell is None else int(cell) for cell in _objects(column)]
-                with suppress(OverflowError):
-                    table.isetitem(place, pandas.array(whole, dtype="Int64"))
-    return table
 
 
 def _objects(column: Series) -> NDArray[np.object_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,14 +15,23 @@ import scipy.sparse as sp
 
 from zonodpp import ProjectionDPP, Samples
 from zonodpp._optional import optional
-from zonodpp.cli._command import NEEDED, Result, quoted
 from zonodpp.cli._draws import condition, describe, first_line, run_sample, share_table
 from zonodpp.cli._files import Source, open_source, read_array, readable, text_lines
+from zonodpp.cli._header import number_in
 from zonodpp.cli._interface import GraphFormat, TreesOptions
-from zonodpp.cli._table import number_in
+from zonodpp.cli._messages import quoted
+from zonodpp.cli._names import on_one_line
+from zonodpp.cli._output import NEEDED, Result
 
 _ENDINGS = {"txt": "edges", "edgelist": "edges", "csv": "edges", "tsv": "edges", "xml": "graphml"}
-_WORD = re.compile(r"[^,;\s]+")  # the name of a node, or a weight, in an edge list
+_QUOTES = re.compile(r'"(?:[^"]|"")*"')
+_ONE_TREE = (".edges", ".txt", ".graphml")  # endings of files that hold a single tree
+# The name of a node, or a weight, in an edge list. In double quotes it may hold any sign.
+_WORD = re.compile(r'"(?:[^"]|"")*"(?=[,;|\s]|$)|[^,;|\s]+')
+_SEPARATORS = re.compile(r'(?:[^,;|\t"]|"(?:[^"]|"")*")+')  # what stands between , ; | and tabs
+# Names of two columns, without weights: known words, since any other words may be an edge.
+_HEADERS = {("source", "target"), ("from", "to"), ("src", "dst"), ("head", "tail"), ("u", "v")}
+_HEADERS |= {("start", "end"), ("node1", "node2"), ("tail", "head"), ("i", "j"), ("source", "dest")}
 
 
 def draw_spanning_trees(options: TreesOptions) -> Result:
@@ -30,9 +40,13 @@ def draw_spanning_trees(options: TreesOptions) -> Result:
         raise click.UsageError("--weight and --unweighted exclude each other")
     if options.draws is None and options.seconds is None:
         options.draws = 1
+    several = options.draws != 1 or options.chains > 1
+    if several and (options.out or "").lower().endswith(_ONE_TREE):
+        advice = "pass --draws 1 --chains 1, or --out trees.csv"
+        raise click.UsageError(f"--out {options.out}: such a file holds one tree; {advice}")
     samples = run_sample(options, condition(_read_graph(options), options))
     found = describe(samples, options.seed)
-    writers = dict.fromkeys((".edges", ".txt", ".graphml"), partial(_write_tree, samples))
+    writers = dict.fromkeys(_ONE_TREE, partial(_write_tree, samples))
     text, rows = partial(_text_of_trees, samples, options.seed), partial(_rows_of_trees, samples)
     return Result(text, found.data, rows, {**found.files, **writers})
 
@@ -47,32 +61,38 @@ def _rows_of_trees(samples: Samples) -> Iterator[list[object]]:
         header.append("weight")
         edges = [[*ends, weight] for ends, weight in zip(edges, weights.tolist(), strict=True)]
     yield [*header]
-    for chain, block in enumerate(samples.subsets.tolist()):
+    for chain, block in enumerate(samples.subsets):
         for draw, items in enumerate(block):
-            yield from ([chain, draw, *edges[item]] for item in items)
+            yield from ([chain, draw, *edges[item]] for item in items.tolist())
 
 
 def _text_of_trees(samples: Samples, seed: int | None) -> str:
     if len(samples) == 1:
         _, *rows = _rows_of_trees(samples)
-        lines = ([*map(str, row[2:4]), *(f"{weight:.17g}" for weight in row[4:])] for row in rows)
-        return "".join(" ".join(line) + "\n" for line in lines)
+        ends = (" ".join(_as_word(str(end)) for end in row[2:4]) for row in rows)
+        weights = ("".join(f" {weight:.17g}" for weight in row[4:]) for row in rows)
+        return "".join(f"{line}{weight}\n" for line, weight in zip(ends, weights, strict=True))
     note = "all of them: --csv, --json or --out trees.npz"
     return f"{first_line(samples, seed, 'edges')}\n{note}\n\n{share_table(samples, 'edge')}"
 
 
+def _as_word(name: str) -> str:
+    """Return the name of a node as it stands in an edge list; in quotes where it must."""
+    name = on_one_line(name)
+    if _WORD.fullmatch(name) and name[0] not in '#%"':
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _write_tree(samples: Samples, path: str) -> None:
     """Write the only tree of a run as GraphML or as an edge list."""
-    if len(samples) > 1:
-        advice = "pass --draws 1 --chains 1, or --out trees.csv"
-        raise ValueError(f"a file of this kind holds one tree, not {len(samples)}; {advice}")
     if path.endswith(".graphml"):
         optional(*NEEDED[".graphml"]).write_graphml(samples.to_networkx(), path)
         return
     _, *rows = _rows_of_trees(samples)
     for name in (str(end) for row in rows for end in row[2:4]):
-        if not _WORD.fullmatch(name) or name[0] in "#%":
-            advice = "names have no blanks, commas, semicolons, # or %; pass --out tree.graphml"
+        if not name or re.search(r'[,;|"\s]', name) or name[0] in "#%":
+            advice = "names have no blanks, separators, quotes, # or %; pass --out tree.graphml"
             raise ValueError(f"an edge list cannot hold the node {quoted(name)}: {advice}")
     Path(path).write_text(_text_of_trees(samples, None), encoding="utf-8")
 
@@ -113,7 +133,7 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
     """
     nodes: dict[str, int] = {}
     edges: dict[tuple[int, int], tuple[float | None, int]] = {}  # weight and line
-    for row, (line, words) in enumerate(_rows_of_words(source)):
+    for row, (line, words) in enumerate(_edge_rows(source)):
         weight = number_in(words[2]) if len(words) == 3 else None
         if row == 0 and len(words) == 3 and weight is None:
             continue
@@ -138,9 +158,39 @@ def _read_edges(source: Source, weighted: bool) -> tuple[list[str], sp.csr_array
     return list(nodes), upper.tocsr() + sp.triu(upper, k=1, format="csr").T
 
 
+def _edge_rows(source: Source) -> list[tuple[int, list[str]]]:
+    """Return the rows of words without the names of two columns."""
+    rows = list(_rows_of_words(source))
+    if _is_header([words for _, words in rows]):
+        found = "the first row is taken as names of columns, since its nodes are in no other row"
+        warnings.warn(f"{source.name}: {found}", stacklevel=2)
+        del rows[0]
+    return rows
+
+
+def _is_header(rows: list[list[str]]) -> bool:
+    """Tell whether the first of some rows of words is the names of two columns."""
+    top = tuple(word.lower() for word in rows[0]) if rows else ()
+    used = {word for words in rows[1:] for word in words[:2]}
+    return len(rows) > 1 and top in _HEADERS and not used & set(rows[0])
+
+
 def _rows_of_words(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line (from 1) and the words of each row that is neither empty nor a comment."""
+    """Yield the line (from 1) and the words of each row that is neither empty nor a comment.
+
+    Words are separated by blanks or by , ; | and tabs, and may stand in double quotes.
+    """
     for line, text in enumerate(text_lines(source), 1):
+        text = text.strip()
         words = _WORD.findall(text)
-        if words and words[0][0] not in "#%":
-            yield line, words
+        if not words or text[0] in "#%":
+            continue
+        cells = [cell.strip() for cell in _SEPARATORS.findall(text) if cell.strip()]
+        blank = next((cell for cell in cells if len(_WORD.findall(cell)) > 1), None)
+        where = f"{source.name}, line {line}"
+        if len(cells) > 1 and blank is not None:
+            advice = "put names with blanks in double quotes"
+            raise ValueError(f"{where}: {quoted(blank)} has blanks between separators; {advice}")
+        if any(word[:1] == '"' and not _QUOTES.fullmatch(word) for word in words):
+            raise ValueError(f"{where}: a quote is not closed, or stands within a name")
+        yield line, [w[1:-1].replace('""', '"') if w[0] == '"' else w for w in words]
