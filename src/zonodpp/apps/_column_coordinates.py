@@ -16,10 +16,11 @@ import numpy as np
 import scipy.linalg
 
 from zonodpp._arguments import as_matrix, check_finite
-from zonodpp._linalg.dense import EPS, row_chunks, to_dense
-from zonodpp._linalg.gram import triangle
+from zonodpp._linalg.dense import EPS, largest_entries, row_chunks, to_dense
+from zonodpp._linalg.gram import numerical_rank, triangle
 from zonodpp._streams.passes import View, merge_triangles, triangle_of
 from zonodpp._streams.sources import source_of
+from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Matrix, Rng
 from zonodpp.apps._column_search import Coordinates
 
@@ -28,6 +29,8 @@ _SMALL = 1.5e9  # operations, below a second, up to which a matrix is decomposed
 _ITERATIONS = 2  # of subspaces, which bring the coordinates near the leading directions
 _PROBES = 30  # random products that estimate the errors of a LinearOperator
 _LOST = 1e-6  # share of a squared length below which differences have lost too many digits
+_LARGEST = 1e60  # entry; the search computes fourth powers of lengths
+_MORE, _EACH = 50, 2  # coordinates of a large matrix: a constant, and so many for each column
 _AT_ONCE = 2**24  # entries of a block of rows (128 MiB)
 
 
@@ -73,9 +76,9 @@ class Operand:
         found = to_dense(self.A[:, columns])
         return found if self.mean is None else found - self.mean[columns]
 
-    def left_by(self, Q: Floats, P: Floats, rng: Rng, fitted: Floats | None = None) -> Floats:
-        """Return the squared length of each column of A - Q M', given P = A'Q; M is P by default."""
-        M = P if fitted is None else fitted
+    def left_by(self, Q: Floats, P: Floats, rng: Rng, M: Floats | None = None) -> Floats:
+        """Return the squared lengths of the columns of A - Q M', given P = A'Q; by default M = P."""
+        M = P if M is None else M
         if self.implicit:
             probes = rng.standard_normal((self.shape[0], _PROBES))
             rest = self.transposed_times(probes) - M @ (Q.T @ probes)
@@ -119,13 +122,21 @@ def as_operand(
         R = source.fold(partial(triangle_of, View()), merge_triangles, "reading rows")
         if R is None or not R.size:
             raise ValueError("the source has no rows")
+        check_finite(R, "A")  # entries are finite, but their squares may not be
+        check_size(R)
         return Operand(R, None, np.zeros((len(R), 0)))
     X = as_matrix(A, "A")
     check_finite(X, "A")
+    check_size(X)
     m, n = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel() if centred else None
     targets = np.zeros((m, 0)) if targets is None else targets
-    if not whole and m > n and n <= _NARROW and (isinstance(X, np.ndarray) or float(m) * n * n <= _SMALL):
+    if (
+        not whole
+        and m > n
+        and n <= _NARROW
+        and (isinstance(X, np.ndarray) or float(m) * n * n <= _SMALL)
+    ):
         shift = 0.0 if mean is None else mean
         blocks = (np.hstack([rows - shift, targets[span]]) for span, rows in row_chunks(X))
         R = triangle(blocks)
@@ -133,30 +144,48 @@ def as_operand(
     return Operand(X, mean, targets)
 
 
+def check_size(A: Matrix) -> None:
+    """Raise if fourth powers of the entries are beyond what floating-point numbers hold."""
+    largest = float(largest_entries(A, axis=0).max())
+    if largest and not 1 / _LARGEST <= largest <= _LARGEST:
+        raise ValueError(
+            f"the largest entry of A must be from {1 / _LARGEST:g} to {_LARGEST:g} in size, got "
+            f"{largest:.3g}; scale A first"
+        )
+
+
 def coordinates(operand: Operand, width: int, rng: Rng) -> Coordinates:
     """Return coordinates of all columns: about ``width`` of a large matrix, all of another one."""
     (m, n), Y = operand.shape, operand.targets
-    if not operand.implicit and float(m) * n * min(m, n) <= _SMALL or width >= min(m, n):
-        A = operand.take(np.arange(n))
-        U, values, rows = np.linalg.svd(A, full_matrices=False)
-        tail = np.zeros(n)
+    is_small = not operand.implicit and float(m) * n * min(m, n) <= _SMALL
+    if is_small or width >= min(m, n):
+        A, tail = operand.take(np.arange(n)), np.zeros(n)
+        with one_thread():
+            U, values, rows = np.linalg.svd(A, full_matrices=False)
     else:
         Q = _range(operand.times(rng.standard_normal((n, width))))
         for _ in range(_ITERATIONS - 1):
             Q = _range(operand.times(_range(operand.transposed_times(Q))))
-        Q = np.linalg.qr(np.hstack([Q, Y]))[0]
+        with one_thread(width**3):
+            Q = np.linalg.qr(np.hstack([Q, Y]))[0]
         P = operand.transposed_times(Q)
         tail = operand.left_by(Q, P, rng)
-        U, values, rows = np.linalg.svd(P.T, full_matrices=False)
-        U = Q @ U
-    kept = values > 8 * EPS * len(values) * values.max(initial=0.0)
-    if not tail.any():
-        U, values, rows = U[:, kept], values[kept], rows[kept]
-    targets = U.T @ Y
-    beyond = max(0.0, float((Y**2).sum() - (targets**2).sum()))
-    return Coordinates(np.ascontiguousarray((values[:, None] * rows).T), values**2, tail, targets, beyond)
+        with one_thread(width**3):
+            W, values, rows = np.linalg.svd(P.T, full_matrices=False)
+        U = Q @ W
+    if not tail.any():  # nothing is lost with singular values that are rounding errors
+        rank = numerical_rank(values) if values.any() else 0
+        U, values, rows = U[:, :rank], values[:rank], rows[:rank]
+    C = np.ascontiguousarray((values[:, None] * rows).T)
+    return Coordinates(C, values**2, tail, U.T @ Y)
+
+
+def width_for(k: int) -> int:
+    """Return how many coordinates a large matrix has for a search of k columns."""
+    return _MORE + _EACH * k
 
 
 def _range(Y: Floats) -> Floats:
     """Return a well-conditioned basis of the columns of Y; LU takes half the time of QR."""
-    return np.asarray(scipy.linalg.lu(Y, permute_l=True, check_finite=False)[0])
+    with one_thread(Y.shape[1] ** 3):
+        return np.asarray(scipy.linalg.lu(Y, permute_l=True, check_finite=False)[0])

@@ -36,7 +36,6 @@ class Coordinates(NamedTuple):
     squares: Floats  # (p,): the squared singular values, the diagonal of C'C, in descending order
     tail: Floats  # (n,): the squared length of what the coordinates leave out of each column
     targets: Floats  # (p, q): coordinates of the targets, if there are any
-    beyond: float = 0.0  # the squared length of what the coordinates leave out of the targets
 
     @property
     def rank(self) -> int:
@@ -51,19 +50,22 @@ class Coordinates(NamedTuple):
 class ColumnSearch:
     """Chosen columns, the residuals of all columns, and what each of them would gain.
 
-    At most m columns are chosen, each at a place of its own. If the coordinates leave something out,
-    directions have p + m entries: the last m are for the left-out parts of the chosen columns.
+    At most m columns are chosen, each at a place of its own. Directions have p + m entries where
+    coordinates leave something out: the last m are for the left-out parts of the chosen columns.
 
     What counts is ``weight`` times the squared error of the columns, plus that of the targets.
     """
 
     def __init__(self, given: Coordinates, m: int, weight: float = 1.0) -> None:
-        self.C, self.squares, self.tail, self.targets, _ = given
+        self.C, self.squares, self.tail, self.targets = given
         self.weight = weight
         self.items = np.full(m, -1)  # -1: a free place
         self.more = m if self.tail.any() else 0  # entries of a direction beyond the first p
         largest = float(self.squares.max(initial=0.0))
         self.least = max(_ROUNDING**2 * largest, float(np.finfo(float).tiny))
+        self.Q: Floats = np.zeros((len(self.squares) + self.more, 0))  # a basis of those chosen
+        self.valid: Floats = np.zeros(len(self.C))  # residuals up to these are rounding errors
+        self.computed = 0.0  # the error when residuals were last computed, or a larger one since
         self._compute()
 
     def start(self, columns: Integers) -> None:
@@ -73,7 +75,7 @@ class ColumnSearch:
 
     def add(self, enough: float) -> None:
         """Fill the places greedily, until the error is ``enough``."""
-        for place in np.flatnonzero(self.items < 0):
+        for place in np.flatnonzero(self.items < 0).tolist():
             gain = self._gains(self.left, self.square, self.valid)
             item = int(np.argmax(gain))
             if gain[item] <= 0 or self.error() <= enough:
@@ -88,7 +90,8 @@ class ColumnSearch:
             parts = [places[i : i + step] for i in range(0, len(places), step)]
             saved = np.concatenate([self._savings(part)[0] for part in parts] or [np.zeros(0)])
             promising = np.argsort(-saved, kind="stable")[: int((saved > self._worth_it()).sum())]
-            if not any([self._swap(place) for place in places[promising]]):
+            swaps = [self._swap(place) for place in places[promising].tolist()]
+            if not any(swaps):
                 return
 
     def drop(self, enough: float) -> bool:
