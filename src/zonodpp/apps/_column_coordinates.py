@@ -77,7 +77,7 @@ class Operand:
         return found if self.mean is None else found - self.mean[columns]
 
     def left_by(self, Q: Floats, P: Floats, rng: Rng, M: Floats | None = None) -> Floats:
-        """Return the squared lengths of the columns of A - Q M', given P = A'Q; by default M = P."""
+        """Return the squared lengths of the columns of A - Q M', given P = A'Q; M is P if None."""
         M = P if M is None else M
         if self.implicit:
             probes = rng.standard_normal((self.shape[0], _PROBES))

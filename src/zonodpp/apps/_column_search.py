@@ -59,6 +59,8 @@ class ColumnSearch:
     def __init__(self, given: Coordinates, m: int, weight: float = 1.0) -> None:
         self.C, self.squares, self.tail, self.targets = given
         self.weight = weight
+        whole = weight * float(self.squares.sum()) + float((self.targets**2).sum())
+        self.rounding = _ROUNDING**2 * whole  # an error up to this is a rounding error
         self.items = np.full(m, -1)  # -1: a free place
         self.more = m if self.tail.any() else 0  # entries of a direction beyond the first p
         largest = float(self.squares.max(initial=0.0))
@@ -85,6 +87,8 @@ class ColumnSearch:
     def exchange(self) -> None:
         """Replace chosen columns by others while that lowers the error."""
         for _ in range(_ROUNDS):
+            if self.error() <= self.rounding:
+                return
             places = np.flatnonzero(self.items >= 0)
             step = max(1, _AT_ONCE // len(self.C))
             parts = [places[i : i + step] for i in range(0, len(places), step)]

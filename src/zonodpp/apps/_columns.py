@@ -198,8 +198,8 @@ def cur(A: Any, k: int, *, method: str = "search", rng: SeedLike = None) -> CUR:
     by_columns, by_rows, probes = spawn(rng, 3, purpose="cur")
     left = _interpolate(as_operand(operand.A), k, None, method, by_columns)
     right = _interpolate(as_operand(transposed.A), k, None, method, by_rows)
-    Q, C = np.linalg.qr(operand.take(left.columns))
-    P, R = np.linalg.qr(transposed.take(right.columns))
+    Q, C = factors(operand, left.columns)
+    P, R = factors(transposed, right.columns)
     along = operand.transposed_times(Q)
     core = P.T @ along
     error = float(operand.left_by(Q, along, probes, P @ core).sum())
@@ -269,7 +269,8 @@ def search(
             other = ColumnSearch(given, k, weight)
             other.start(pick_by_directions(given, count, "osinsky"))
             other.exchange()
-            found = min(other, found, key=ColumnSearch.error)
+            if other.error() <= max(found.error(), found.rounding):
+                found = other
         while enough > 0 and found.drop(enough):
             found.exchange()
     return np.sort(found.chosen), found.error()
@@ -283,8 +284,17 @@ def _count_for(given: Coordinates, most: int, enough: float) -> int:
 
 def least_squares(operand: Operand, columns: Integers, rng: Rng) -> tuple[Floats, float]:
     """Return the coefficients of least squares, and the squared error."""
-    Q, R = np.linalg.qr(operand.take(columns))
+    Q, R = factors(operand, columns)
     P = operand.transposed_times(Q)
-    coefficients = scipy.linalg.solve_triangular(R, P.T)
+    with one_thread(P.size * len(columns)):
+        coefficients = scipy.linalg.solve_triangular(R, P.T)
     coefficients[:, columns] = np.eye(len(columns))
     return coefficients, float(operand.left_by(Q, P, rng).sum())
+
+
+def factors(operand: Operand, columns: Integers) -> tuple[Floats, Floats]:
+    """Return the QR factorisation of some columns."""
+    taken = operand.take(columns)
+    with one_thread(len(columns) ** 3):
+        Q, R = np.linalg.qr(taken)
+    return Q, R
