@@ -142,6 +142,7 @@ def environment() -> Row:
             "pyversity",
             "pyDOE3",
             "sumy",
+            "skmatter",
         ),
     )
     versions = {}
