@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from zonodpp.apps import ColumnSelector, cur, interpolative
 from zonodpp.apps import _column_coordinates as column_coordinates
 from zonodpp.apps._column_coordinates import as_operand, coordinates
-from zonodpp.apps._column_pivots import draw, oblique_coefficients
-from zonodpp.apps._column_search import ColumnSearch, Coordinates
+from zonodpp.apps._column_pivots import draw_pivots, oblique_coefficients
+from zonodpp.apps._column_search import ColumnSearch, ColumnCoordinates
 
 METHODS = ["search", "arp", "osinsky", "qdeim"]
 
@@ -71,7 +71,7 @@ def test_mean_error_of_adaptive_randomized_pivoting_is_that_of_its_bound():
     def is_that_of_the_bound(pick):
         return abs(mean_error(A, pick) - 4) < 0.8  # four standard errors
 
-    assert is_that_of_the_bound(draw)
+    assert is_that_of_the_bound(draw_pivots)
     assert not is_that_of_the_bound(lambda V, rest, rng: rng.choice(12, 3, replace=False))
 
 
@@ -110,7 +110,7 @@ def small_tail(rng):
     """Columns in six coordinates, each with a part of its own beyond them."""
     _, values, V = np.linalg.svd(rng.normal(size=(6, 15)), full_matrices=False)
     tail = rng.uniform(0.1, 2.0, 15)
-    given = Coordinates((values[:, None] * V).T, values**2, tail, np.zeros((6, 0)))
+    given = ColumnCoordinates((values[:, None] * V).T, values**2, tail, np.zeros((6, 0)))
     whole = np.vstack([given.C.T, np.diag(np.sqrt(tail))])  # the columns that this stands for
     return given, whole
 
@@ -360,7 +360,12 @@ def test_columns_that_serve_a_classification():
     assert_array_equal(model[1].columns_, by_number)
 
 
-def test_the_command(says, fails, tmp_path):
+def test_the_command(call, fails, tmp_path):
+    def says(*words):
+        code, out, err = call(*words)
+        assert (code, err) == (0, "")
+        return out
+
     foods = says("info", "--example", "foods")
     (tmp_path / "foods.csv").write_text(foods, "utf-8")
     words = ("columns", "foods.csv", "--id", "food", "--standardize")

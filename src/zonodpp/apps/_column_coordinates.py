@@ -22,7 +22,7 @@ from zonodpp._streams.passes import View, merge_triangles, triangle_of
 from zonodpp._streams.sources import source_of
 from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Matrix, Rng
-from zonodpp.apps._column_search import Coordinates
+from zonodpp.apps._column_search import ColumnCoordinates
 
 _NARROW = 2000  # columns up to which a tall matrix is replaced by R of its QR factorisation
 _SMALL = 1.5e9  # operations, below a second, up to which a matrix is decomposed as a whole
@@ -123,11 +123,11 @@ def as_operand(
         if R is None or not R.size:
             raise ValueError("the source has no rows")
         check_finite(R, "A")  # entries are finite, but their squares may not be
-        check_size(R)
+        need_ordinary_size(R)
         return Operand(R, None, np.zeros((len(R), 0)))
     X = as_matrix(A, "A")
     check_finite(X, "A")
-    check_size(X)
+    need_ordinary_size(X)
     m, n = X.shape
     mean = np.asarray(X.mean(axis=0)).ravel() if centred else None
     targets = np.zeros((m, 0)) if targets is None else targets
@@ -144,7 +144,7 @@ def as_operand(
     return Operand(X, mean, targets)
 
 
-def check_size(A: Matrix) -> None:
+def need_ordinary_size(A: Matrix) -> None:
     """Raise if fourth powers of the entries are beyond what floating-point numbers hold."""
     largest = float(largest_entries(A, axis=0).max())
     if largest and not 1 / _LARGEST <= largest <= _LARGEST:
@@ -154,7 +154,7 @@ def check_size(A: Matrix) -> None:
         )
 
 
-def coordinates(operand: Operand, width: int, rng: Rng) -> Coordinates:
+def coordinates(operand: Operand, width: int, rng: Rng) -> ColumnCoordinates:
     """Return coordinates of all columns: about ``width`` of a large matrix, all of another one."""
     (m, n), Y = operand.shape, operand.targets
     is_small = not operand.implicit and float(m) * n * min(m, n) <= _SMALL
@@ -177,7 +177,7 @@ def coordinates(operand: Operand, width: int, rng: Rng) -> Coordinates:
         rank = numerical_rank(values) if values.any() else 0
         U, values, rows = U[:, :rank], values[:rank], rows[:rank]
     C = np.ascontiguousarray((values[:, None] * rows).T)
-    return Coordinates(C, values**2, tail, U.T @ Y)
+    return ColumnCoordinates(C, values**2, tail, U.T @ Y)
 
 
 def width_for(k: int) -> int:

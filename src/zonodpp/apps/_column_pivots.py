@@ -13,23 +13,23 @@ import scipy.linalg
 
 from zonodpp._linalg.dense import EPS
 from zonodpp._types import Floats, Integers, Rng
-from zonodpp.apps._column_search import Coordinates
+from zonodpp.apps._column_search import ColumnCoordinates
 from zonodpp.runs._sampling import sample
 from zonodpp.targets import ProjectionDPP
 
 
-def draw(V: Floats, rest: Floats, rng: Rng | None) -> Integers:
+def draw_pivots(V: Floats, rest: Floats, rng: Rng | None) -> Integers:
     """Draw from the projection DPP of V (adaptive randomized pivoting).
 
     The expected squared error of ``A_S V_S^{-1} V'`` is (k + 1) |B|^2, or less if V_S is singular
-    for some S (Cortinovis, Kressner 2026; that the law is this DPP: Epperly 2025).
+    for some S (Cortinovis, Kressner 2024; that the law is this DPP: Epperly 2025).
     """
     found = sample(ProjectionDPP.from_features(V), 1, rng=rng, progress=False)[0]
     return np.asarray(found, dtype=np.int64)
 
 
 def derandomised(V: Floats, rest: Floats, rng: Rng | None) -> Integers:
-    """Pick one column after another so that |B|^2 grows least (Osinsky 2025).
+    """Pick one column after another so that |B|^2 grows least (Osinsky 2023).
 
     ``rest`` has the columns of B as rows. A pick j turns column l of B into ``b_l - b_j c_l`` with
     ``c_l = w_l . w_j / |w_j|^2``, where W are the rows of V outside the span of those picked. This
@@ -58,13 +58,15 @@ def pivots(V: Floats, rest: Floats, rng: Rng | None) -> Integers:
 
 
 PICKERS: dict[str, Callable[[Floats, Floats, Rng | None], Integers]] = {
-    "arp": draw,
+    "arp": draw_pivots,
     "osinsky": derandomised,
     "qdeim": pivots,
 }
 
 
-def pick_by_directions(given: Coordinates, k: int, method: str, rng: Rng | None = None) -> Integers:
+def pick_by_directions(
+    given: ColumnCoordinates, k: int, method: str, rng: Rng | None = None
+) -> Integers:
     """Return k columns, or fewer if the matrix has lower rank, in ascending order."""
     k = min(k, given.rank)
     if k == 0:

@@ -29,7 +29,7 @@ _UNRELIABLE = 1e-10  # share of a residual below which its updated value is not 
 _AT_ONCE = 2**21  # pairs of a column to enter and one to leave that are compared at once (16 MiB)
 
 
-class Coordinates(NamedTuple):
+class ColumnCoordinates(NamedTuple):
     """Columns of a matrix along its left singular directions."""
 
     C: Floats  # (n, p): the coordinates of column j are C[j]; C'C is diagonal
@@ -56,7 +56,7 @@ class ColumnSearch:
     What counts is ``weight`` times the squared error of the columns, plus that of the targets.
     """
 
-    def __init__(self, given: Coordinates, m: int, weight: float = 1.0) -> None:
+    def __init__(self, given: ColumnCoordinates, m: int, weight: float = 1.0) -> None:
         self.C, self.squares, self.tail, self.targets = given
         self.weight = weight
         whole = weight * float(self.squares.sum()) + float((self.targets**2).sum())

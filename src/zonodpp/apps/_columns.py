@@ -13,7 +13,7 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps._column_coordinates import Operand, as_operand, coordinates, width_for
 from zonodpp.apps._column_pivots import PICKERS, pick_by_directions
-from zonodpp.apps._column_search import ColumnSearch, Coordinates
+from zonodpp.apps._column_search import ColumnSearch, ColumnCoordinates
 
 _METHODS = ("search", *PICKERS)
 _FIRST_GUESS = 50  # columns that are tried first for a tolerance, of a large matrix
@@ -136,10 +136,14 @@ def interpolative(
     References
     ----------
     A. Cortinovis, D. Kressner, "Adaptive randomized pivoting for column subset selection, DEIM, and
-    low-rank approximation", SIAM Journal on Matrix Analysis and Applications (2026).
+    low-rank approximation", arXiv 2412.13992 (2024).
 
-    A. Osinsky, "Close to optimal column approximation using a single SVD", Linear Algebra and its
-    Applications 725 (2025).
+    E. N. Epperly, "Adaptive randomized pivoting and volume sampling", arXiv 2510.02513 (2025).
+
+    A. Osinsky, "Close to optimal column approximations with a single SVD", arXiv 2308.09068 (2023).
+
+    Z. Drmac, S. Gugercin, "A new selection operator for the discrete empirical interpolation
+    method", SIAM Journal on Scientific Computing 38 (2016).
 
     Examples
     --------
@@ -155,7 +159,7 @@ def interpolative(
     """
     one_of(method, "method", _METHODS)
     operand = as_operand(A)
-    return _interpolate(operand, *_checked(operand, k, tol), method, spawn(rng)[0])
+    return _interpolate(operand, *_count_or_tolerance(operand, k, tol), method, spawn(rng)[0])
 
 
 def cur(A: Any, k: int, *, method: str = "search", rng: SeedLike = None) -> CUR:
@@ -208,7 +212,9 @@ def cur(A: Any, k: int, *, method: str = "search", rng: SeedLike = None) -> CUR:
     return CUR(left.columns, right.columns, middle, error, best)
 
 
-def _checked(operand: Operand, k: int | None, tol: float | None) -> tuple[int | None, float | None]:
+def _count_or_tolerance(
+    operand: Operand, k: int | None, tol: float | None
+) -> tuple[int | None, float | None]:
     """Check that either a number of columns or a tolerance is given."""
     if (k is None) == (tol is None):
         raise ValueError("pass k, a number of columns, or tol, a tolerance, and not both")
@@ -222,15 +228,15 @@ def _interpolate(
     operand: Operand, k: int | None, tol: float | None, method: str, rng: Rng
 ) -> Interpolation:
     """Pick columns, and compute coefficients of least squares and errors."""
-    given, columns = pick_columns(operand, k, tol, method, rng)
+    given, columns = chosen_columns(operand, k, tol, method, rng)
     coefficients, error = least_squares(operand, columns, rng)
     best = min(error, given.best_error(len(columns)))  # an estimate may be too large
     return Interpolation(columns, coefficients, error, best)
 
 
-def pick_columns(
+def chosen_columns(
     operand: Operand, k: int | None, tol: float | None, method: str, rng: Rng
-) -> tuple[Coordinates, Integers]:
+) -> tuple[ColumnCoordinates, Integers]:
     """Return coordinates of all columns, and k of them, or as many as the tolerance takes."""
     guess = _FIRST_GUESS if k is None else k
     while True:
@@ -252,7 +258,7 @@ def pick_columns(
 
 
 def search(
-    given: Coordinates, k: int, enough: float = 0.0, weight: float = 1.0
+    given: ColumnCoordinates, k: int, enough: float = 0.0, weight: float = 1.0
 ) -> tuple[Integers, float]:
     """Return the columns that a search finds, and their squared error: k, or as many as needed.
 
@@ -276,7 +282,7 @@ def search(
     return np.sort(found.chosen), found.error()
 
 
-def _count_for(given: Coordinates, most: int, enough: float) -> int:
+def _count_for(given: ColumnCoordinates, most: int, enough: float) -> int:
     """Return the smallest k for which the bound, (k + 1) times the best error, is enough."""
     bounds = (k for k in range(most) if (k + 1) * given.best_error(k) <= enough)
     return next(bounds, most)
