@@ -18,7 +18,7 @@ from zonodpp.apps import ColumnSelector, cur, interpolative
 from zonodpp.apps import _column_coordinates as column_coordinates
 from zonodpp.apps._column_coordinates import as_operand, coordinates
 from zonodpp.apps._column_pivots import draw_pivots, oblique_coefficients
-from zonodpp.apps._column_search import ColumnSearch, ColumnCoordinates
+from zonodpp.apps._column_search import ColumnCoordinates, ColumnSearch
 
 METHODS = ["search", "arp", "osinsky", "qdeim"]
 

@@ -13,7 +13,7 @@ from zonodpp._threads import one_thread
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps._column_coordinates import Operand, as_operand, coordinates, width_for
 from zonodpp.apps._column_pivots import PICKERS, pick_by_directions
-from zonodpp.apps._column_search import ColumnSearch, ColumnCoordinates
+from zonodpp.apps._column_search import ColumnCoordinates, ColumnSearch
 
 _METHODS = ("search", *PICKERS)
 _FIRST_GUESS = 50  # columns that are tried first for a tolerance, of a large matrix
