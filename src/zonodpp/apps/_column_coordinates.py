@@ -30,7 +30,7 @@ _ITERATIONS = 2  # of subspaces, which bring the coordinates near the leading di
 _PROBES = 30  # random products that estimate the errors of a LinearOperator
 _LOST = 1e-6  # share of a squared length below which differences have lost too many digits
 _LARGEST = 1e60  # entry; the search computes fourth powers of lengths
-_MORE, _EACH = 50, 2  # coordinates of a large matrix: a constant, and so many for each column
+_MORE, _EACH = 50, 1  # coordinates of a large matrix: a constant, and more for each column
 _AT_ONCE = 2**24  # entries of a block of rows (128 MiB)
 
 

@@ -92,8 +92,10 @@ class ColumnSearch:
             places = np.flatnonzero(self.items >= 0)
             step = max(1, _AT_ONCE // len(self.C))
             parts = [places[i : i + step] for i in range(0, len(places), step)]
-            saved = np.concatenate([self._savings(part)[0] for part in parts] or [np.zeros(0)])
-            promising = np.argsort(-saved, kind="stable")[: int((saved > self._worth_it()).sum())]
+            saved = [self._savings(part, self._directions(part))[0] for part in parts]
+            all_saved = np.concatenate(saved or [np.zeros(0)])
+            order = np.argsort(-all_saved, kind="stable")
+            promising = order[: int((all_saved > self._worth_it()).sum())]
             swaps = [self._swap(place) for place in places[promising].tolist()]
             if not any(swaps):
                 return
@@ -103,10 +105,10 @@ class ColumnSearch:
         places = np.flatnonzero(self.items >= 0)
         if len(places) < 2:
             return False
-        _, _, loss = self._without(places)
+        _, _, loss = self._without(places, self._directions(places))
         if self.error() + loss.min() > enough:
             return False
-        self._take(int(places[np.argmin(loss)]))
+        self.items[places[np.argmin(loss)]] = -1
         self._compute()
         return True
 
@@ -156,24 +158,27 @@ class ColumnSearch:
     def _worth_it(self) -> float:
         return _WORTH_IT * self.error()
 
-    def _savings(self, places: Integers) -> tuple[Floats, Integers, Floats, Floats]:
+    def _savings(self, places: Integers, D: Floats) -> tuple[Floats, Integers, Floats, Floats]:
         """Return, for each place, what its best exchange would save, and the column to take.
 
         Returns also the two numbers of each column when the column at that place is taken out.
         """
-        left, square, loss = self._without(places)
+        left, square, loss = self._without(places, D)
         gain = self._gains(left, square, self.valid[:, None])
         best = np.argmax(gain, axis=0)
         return gain[best, np.arange(len(places))] - loss, best, left, square
 
-    def _without(self, places: Integers) -> tuple[Floats, Floats, Floats]:
-        """Return the numbers of all columns without the one at each place, and what that loses."""
-        p = self.C.shape[1]
+    def _directions(self, places: Integers) -> Floats:
+        """Return what the column at each place alone adds to the span of those chosen."""
         taken = np.flatnonzero(self.items >= 0)
         Q, R = np.linalg.qr(self._vectors(self.items[taken], taken))
         unit = (taken[:, None] == places).astype(float)
         D = Q @ scipy.linalg.solve_triangular(R, unit, trans="T")  # orthogonal to the other columns
-        D /= np.linalg.norm(D, axis=0)
+        return np.asarray(D / np.linalg.norm(D, axis=0))
+
+    def _without(self, places: Integers, D: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the numbers of all columns without the one at each place, and what that loses."""
+        p = self.C.shape[1]
         HD = self._times_gram(D[:p])
         W, Z = self.C @ D[:p], self.C @ self._outside(self._extended(HD))[:p]
         squares = W * W
@@ -186,19 +191,16 @@ class ColumnSearch:
 
     def _swap(self, place: int) -> bool:
         """Replace the column at a place by the best one, if that is worth it; tell if it was."""
-        saved, best, left, square = self._savings(np.array([place]))
+        taken = np.flatnonzero(self.items >= 0)
+        order = np.append(taken[taken != place], place)
+        Q, _ = np.linalg.qr(self._vectors(self.items[order], order))
+        saved, best, left, square = self._savings(order[-1:], Q[:, -1:])
         if saved[0] <= self._worth_it():
             return False
-        self._take(place)
+        self.items[place], self.Q = -1, Q[:, :-1]
         self.left, self.square = left[:, 0], square[:, 0]
         self._put(place, int(best[0]))
         return True
-
-    def _take(self, place: int) -> None:
-        """Take the column at a place out, and compute a basis of the others."""
-        self.items[place] = -1
-        taken = np.flatnonzero(self.items >= 0)
-        self.Q = np.linalg.qr(self._vectors(self.items[taken], taken))[0]
 
     def _vectors(self, items: Integers, places: Integers) -> Floats:
         """Return columns, when they stand at these places, as columns of p + m entries."""
