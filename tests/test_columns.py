@@ -1,4 +1,5 @@
 import json
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,22 @@ def test_errors_are_what_they_say(A, method):
     assert (np.diff(found.columns) > 0).all()
 
 
+def skewed_matrix():
+    rng = np.random.default_rng(107)  # errors vary little between draws
+    sizes = np.exp(rng.normal(size=12))
+    return (rng.normal(size=(15, 8)) * 0.5 ** np.arange(8)) @ (rng.normal(size=(8, 12)) * sizes)
+
+
+def test_the_bound_by_enumeration():
+    """Over all sets, with their probabilities, the mean error is k + 1 times the best."""
+    A, k = skewed_matrix(), 3
+    V = np.linalg.svd(A)[2][:k].T
+    sets = np.array(list(combinations(range(12), k)))
+    chances = np.linalg.det(V[sets]) ** 2
+    errors = [((A - A[:, S] @ oblique_coefficients(V, S)) ** 2).sum() for S in sets]
+    assert_allclose([chances.sum(), chances @ errors], [1, (k + 1) * best_error(A, k)])
+
+
 def mean_error(A, pick, draws=1000, k=3):
     """Return the mean squared error over the best of rank k, with coefficients of the bound."""
     given = coordinates(as_operand(A), 0, np.random.default_rng(0))
@@ -64,9 +81,7 @@ def mean_error(A, pick, draws=1000, k=3):
 
 def test_mean_error_of_adaptive_randomized_pivoting_is_that_of_its_bound():
     """The mean is k + 1 times the best; the same check rejects columns picked uniformly."""
-    rng = np.random.default_rng(107)  # a matrix for which errors vary little between draws
-    sizes = np.exp(rng.normal(size=12))
-    A = (rng.normal(size=(15, 8)) * 0.5 ** np.arange(8)) @ (rng.normal(size=(8, 12)) * sizes)
+    A = skewed_matrix()
 
     def is_that_of_the_bound(pick):
         return abs(mean_error(A, pick) - 4) < 0.8  # four standard errors

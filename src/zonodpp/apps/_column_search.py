@@ -145,8 +145,7 @@ class ColumnSearch:
         x = self._outside(self._vectors(np.array([item]), np.array([place])))
         u = x / np.linalg.norm(x)
         Hu = self._times_gram(u[:p])
-        directions = np.hstack([u[:p], self._outside(self._extended(Hu))[:p]])
-        w, z = (self.C @ directions).T
+        w, z = self.C @ u[:p, 0], self.C @ self._outside(self._extended(Hu))[:p, 0]
         self.valid = np.maximum(self.valid, _UNRELIABLE * self.left)
         self.square += w * (w * float(u[:p, 0] @ Hu[:, 0]) - 2 * z)
         self.left -= w * w
