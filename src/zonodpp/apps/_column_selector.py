@@ -160,9 +160,9 @@ class ColumnSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from zonodpp.apps import ColumnSelector
-        >>> selector = ColumnSelector(1).fit([[1, 2], [2, 4], [3, 6]])
-        >>> selector.inverse_transform([[10]])
-        array([[ 5., 10.]])
+        >>> selector = ColumnSelector(1).fit([[1, 0, 2], [2, 0, 5], [3, 0, 6], [4, 0, 9]])
+        >>> selector.columns_, selector.inverse_transform([[10]]).round(1)
+        (array([2]), array([[ 4.5,  0. , 10. ]]))
         """
         check_is_fitted(self)
         picked = check_array(X, dtype=np.float64)

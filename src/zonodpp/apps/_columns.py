@@ -41,9 +41,11 @@ class Interpolation:
     Examples
     --------
     >>> from zonodpp.apps import interpolative
-    >>> found = interpolative([[3, 0, 6, 1], [0, 2, 0, 2]], 2)
+    >>> found = interpolative([[3, 0, 6, 1], [0, 2, 3, 2]], 1)
     >>> found.columns
-    array([0, 1])
+    array([2])
+    >>> found.coefficients.round(2)
+    array([[0.4 , 0.13, 1.  , 0.27]])
     """
 
     columns: Integers
@@ -74,8 +76,8 @@ class CUR:
     Examples
     --------
     >>> from zonodpp.apps import cur
-    >>> cur([[3, 0, 6, 1], [0, 2, 0, 2]], 1).columns
-    array([0])
+    >>> cur([[3, 0, 6, 1], [0, 2, 3, 2]], 1).columns
+    array([2])
     """
 
     columns: Integers
