@@ -148,7 +148,7 @@ def bound(A: np.ndarray, draws: int) -> list[Row]:
         mean, doubt = float(shares.mean()), float(shares.std() / np.sqrt(draws))
         rows.append(
             {
-                "what": f"digits, k = {k}: mean error of arp over the bound, {k + 1} times the best",
+                "what": f"digits, k = {k}: mean error of arp over (k + 1) times the best",
                 "ratio": mean,
                 "ratio_range": [mean - 2 * doubt, mean + 2 * doubt],
                 "stderr": doubt,
