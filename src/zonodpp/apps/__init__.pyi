@@ -1,5 +1,10 @@
 # The public names and their modules, for type checkers and for `zonodpp._optional.lazy`.
 
+from zonodpp.apps._column_selector import ColumnSelector as ColumnSelector
+from zonodpp.apps._columns import CUR as CUR
+from zonodpp.apps._columns import Interpolation as Interpolation
+from zonodpp.apps._columns import cur as cur
+from zonodpp.apps._columns import interpolative as interpolative
 from zonodpp.apps._designs import DesignRegression as DesignRegression
 from zonodpp.apps._duplicates import DuplicateReport as DuplicateReport
 from zonodpp.apps._duplicates import near_duplicates as near_duplicates

@@ -196,6 +196,27 @@ class LandmarksOptions(Input):
     seed: int = SEED
 
 
+@command("columns:pick_columns", "Columns that stand for all columns.", (".npy",))
+class ColumnsOptions(Input):
+    """Pick columns of FILE from which the others follow as nearly as possible.
+
+    They follow by least squares, means aside. With --target the columns are those that serve to
+    predict that column by a linear function. The text output has one line for each column: its
+    name, or its number from 0. --csv has the picked columns of all rows.
+
+    --out takes .npy (column numbers), .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example foods > foods.csv
+      zonodpp columns foods.csv --id food --standardize -k 3
+      zonodpp columns foods.csv --id food --standardize -k 2 --target protein --csv
+    """
+
+    k: int = option("-k --number N", "How many.", default=10)
+    target: str | None = option("--target COLUMN|FILE", "What the columns should predict.")
+    standardize: bool = option("--standardize", "Bring features to mean 0 and deviation 1.")
+
+
 @command("rows:pick_rows", "Diverse rows of a table of any columns.")
 class RowsOptions(Input):
     """Pick rows of FILE that differ from each other; columns may be of any type.
