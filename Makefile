@@ -47,6 +47,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/deptry src
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)

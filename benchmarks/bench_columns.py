@@ -15,9 +15,9 @@ import scipy.linalg.interpolative as scipy_id
 from benchmarks import SEED, Job, Row, compare, interleaved, left_out, missing, peer
 from benchmarks.bench_shortlists import news
 from zonodpp import ProjectionDPP, sample
-from zonodpp._threads import one_thread
 from zonodpp.apps import ColumnSelector, interpolative
 from zonodpp.datasets import mnist_ones
+from zonodpp.numerics.threads import one_thread
 
 SIZES = (5, 10, 30)
 SEEDS = 3

@@ -19,8 +19,8 @@ from benchmarks import SEED as SEED
 from benchmarks import Job, Row, interleaved, measured
 from benchmarks.kernels import Count, Kernel, exact_kernels, exchange_kernels, zonotope_kernels
 from benchmarks.workloads import NAMES, Chain, targets
-from zonodpp._jit import jit
 from zonodpp._types import Floats
+from zonodpp.numerics.compiled import jit
 
 SIZES = {"9 x 45": NAMES[0], "11 x 64": NAMES[2], "50 x 500": NAMES[4]}
 LEVELS = {"L1": 16_384, "L2": 262_144}  # bytes of data by which each level is measured

@@ -61,7 +61,7 @@ def tables() -> dict[str, Any]:
 
 def measure(name: str, table: Any, k: int) -> Row:
     from zonodpp.apps import diverse_rows
-    from zonodpp.apps._rows import encode
+    from zonodpp.apps.rows import encode
 
     encoded = encode(table)
     X = encoded.points

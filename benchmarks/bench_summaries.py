@@ -38,8 +38,8 @@ from benchmarks import (
     texts,
 )
 from zonodpp.apps import summarize
-from zonodpp.apps._languages import words
-from zonodpp.apps._sentences import split_sentences
+from zonodpp.apps.summaries.languages import words
+from zonodpp.apps.summaries.sentences import split_sentences
 
 BUDGETS = (100, 250)
 KINDS = ("news", "speeches", "fiction", "encyclopaedia")

@@ -22,7 +22,7 @@ from benchmarks.peers import HighsOracle
 from benchmarks.workloads import NAMES, Chain, dense, targets
 from paper.algorithm5 import GlpkOracle, hit_and_run
 from zonodpp import Zonotope
-from zonodpp.zonotope._volume import estimate_volume
+from zonodpp.zonotope.volume import estimate_volume
 
 
 class Case(NamedTuple):

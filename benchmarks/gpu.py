@@ -33,8 +33,8 @@ from numba import cuda
 
 from benchmarks import SEED, Row, run
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp._cuda.chains import prepare_on_device
-from zonodpp._cuda.devices import to_device
+from zonodpp.numerics.gpu import to_device
+from zonodpp.runs.gpu import prepare_on_device
 
 SECONDS = 0.5  # that a timed call takes about
 EXACT_VISITS, WALK_VISITS = 5, 3  # of the device and of its host, in turn

@@ -14,17 +14,27 @@ import numpy as np
 
 from benchmarks import SEED
 from zonodpp import Exchange
-from zonodpp._basis.columns import (
+from zonodpp._types import Floats, Integers
+from zonodpp.chains.columns import (
     UnitColumns,
     basis_matrix,
     tableau_column,
     tableau_row,
 )
-from zonodpp._basis.inverse import independent_items, replace_item
-from zonodpp._jit import VECTOR, jit, no_refcount
-from zonodpp._tiles.frame import frame_of
-from zonodpp._tiles.long_step import long_ratio_test
-from zonodpp._tiles.pivots import (
+from zonodpp.chains.inverse import independent_items, replace_item
+from zonodpp.exact import picks
+from zonodpp.exchange.walk import (
+    ExchangeChain,
+    entering_weights,
+    pick,
+    propose_entering,
+    read_column,
+)
+from zonodpp.numerics.compiled import VECTOR, jit, no_refcount
+from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.line import price_basis, set_bounds
+from zonodpp.zonotope.long_steps import long_ratio_test
+from zonodpp.zonotope.tile import (
     TileScratch,
     TileState,
     copy_of,
@@ -37,17 +47,7 @@ from zonodpp._tiles.pivots import (
     tile_rows,
     tile_scratch,
 )
-from zonodpp._tiles.tilings import tile_from_basis
-from zonodpp._types import Floats, Integers
-from zonodpp.samplers import _picks as picks
-from zonodpp.samplers._exchange_walk import (
-    ExchangeChain,
-    entering_weights,
-    pick,
-    propose_entering,
-    read_column,
-)
-from zonodpp.samplers._lines import price_basis, set_bounds
+from zonodpp.zonotope.tilings import tile_from_basis
 
 NUMBER = 8  # bytes
 

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks import Row
-from zonodpp.plotting._style import INK, colours
+from zonodpp.plotting.style import INK, colours
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks import SEED, Job
 from zonodpp import ProjectionDPP
+from zonodpp.chains.methods import method_class
 from zonodpp.datasets import mnist_ones
-from zonodpp.samplers._methods import method_class
 
 GRAPHS = ("K10 weighted, 9 x 45", "BA(20, 2) weighted, 19 x 36")
 LIKELY = 12  # items whose triplets are taken where all are rare

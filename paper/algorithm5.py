@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from zonodpp._linalg.gram import factorise
 from zonodpp._types import Floats, Integers
+from zonodpp.numerics.gram import factorise
 
 TOLERANCE = 1e-10  # of bounds and rows; HiGHS allows no smaller one
 NEAR = 1e-8  # a point this close to the boundary, as a share of the chord, may count as inside

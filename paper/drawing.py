@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats
 from zonodpp.diagnostics import deciles
-from zonodpp.plotting._style import Axes, Look
+from zonodpp.plotting.style import Axes, Look
 
 Errors = Mapping[str, tuple[ArrayLike, Floats, Look]]  # by name: x, (chains, points), a look
 _ROUNDING = 1e-9  # errors below this are those of floating-point numbers

@@ -8,7 +8,7 @@ import numpy as np
 
 from paper.verdicts import DOUBTFUL, Verdict
 from zonodpp._types import Floats
-from zonodpp.runs._sampling import sample
+from zonodpp.runs.sample import sample
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope import Zonotope
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp import Zonotope
-from zonodpp._optional import optional
+from zonodpp._imports import optional
 from zonodpp._types import Floats, Integers
-from zonodpp.plotting._geometry import PlaneTiles, write_at
-from zonodpp.plotting._style import INK, Axes, colour_map, shades
+from zonodpp.plotting.geometry import PlaneTiles, write_at
+from zonodpp.plotting.style import INK, Axes, colour_map, shades
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d import Axes3D

@@ -10,7 +10,7 @@ from paper.verdicts import Verdict
 from zonodpp._arguments import one_of
 from zonodpp._types import Floats
 from zonodpp.datasets import mnist_ones
-from zonodpp.runs._sampling import sample
+from zonodpp.runs.sample import sample
 from zonodpp.targets import ProjectionDPP
 
 TITLE = "Landmarks"
@@ -166,7 +166,7 @@ def _log10(target: ProjectionDPP, sets: Any) -> Floats:
 
 def _draw_digits(data: dict[str, Any]) -> Any:
     from paper.drawing import new_figure
-    from zonodpp.plotting._style import INK
+    from zonodpp.plotting.style import INK
 
     digits, logs = data["digits"], data["log10 rows"]
     count, across = digits.shape[:2]
@@ -187,7 +187,7 @@ def _draw_digits(data: dict[str, Any]) -> Any:
 
 def _draw_volumes(data: dict[str, Any]) -> Any:
     from paper.drawing import new_figure
-    from zonodpp.plotting._style import colours
+    from zonodpp.plotting.style import colours
 
     top = data["log10 chain"].max()
     groups = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zonodpp._files import replacing
+from zonodpp.io.files import replacing
 
 ARRAY, NUMBER = "array in data.npz", "number"  # keys of what JSON has no words for
 

@@ -17,7 +17,7 @@ from paper.machine import facts
 from paper.page import render
 from paper.records import write_record
 from paper.verdicts import Verdict, tally
-from zonodpp.runs._progress import Progress
+from zonodpp.runs.progress import Progress
 
 NAMES = ("geometry", "spanning-trees", "summaries", "landmarks")
 SEED = 2017

@@ -13,9 +13,9 @@ from paper.algorithm5 import GlpkOracle, hit_and_run
 from paper.spanning_trees_figures import figures
 from paper.spanning_trees_verdicts import verdicts
 from zonodpp._types import Floats
+from zonodpp.chains.tracking import SetTracker
 from zonodpp.diagnostics import psrf_evolution
-from zonodpp.runs._sampling import sample
-from zonodpp.samplers._tracking import SetTracker
+from zonodpp.runs.sample import sample
 from zonodpp.samples import Samples
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope import Zonotope

@@ -6,7 +6,7 @@ from typing import Any
 
 from paper.drawing import draw_errors, draw_psrf, new_figure, share_legend
 from paper.spanning_trees_verdicts import NEW, OLD, usual_efficiency
-from zonodpp.plotting._style import INK, Look, shades
+from zonodpp.plotting.style import INK, Look, shades
 
 LOOKS: dict[str, tuple[float, Any]] = {
     "Algorithm 5": (0.0, "-"),

@@ -12,13 +12,13 @@ import numpy as np
 from paper.summaries_figures import figures
 from paper.summaries_verdicts import EXACT, FIFTHS, FIRST, NEW, OLD, verdicts
 from zonodpp import datasets
-from zonodpp._linalg.dense import to_dense, unit_rows
 from zonodpp._types import Floats, Integers
-from zonodpp.apps._languages import words
-from zonodpp.apps._sentences import split_sentences
-from zonodpp.apps._text import appendix_features, stems, tf_idf
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk
-from zonodpp.runs._sampling import sample
+from zonodpp.apps.summaries.languages import words
+from zonodpp.apps.summaries.sentences import split_sentences
+from zonodpp.apps.summaries.text import appendix_features, stems, tf_idf
+from zonodpp.numerics.arrays import to_dense, unit_rows
+from zonodpp.runs.sample import sample
 from zonodpp.samples import Samples
 from zonodpp.targets import ProjectionDPP
 from zonodpp.zonotope import Zonotope

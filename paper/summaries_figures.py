@@ -8,7 +8,7 @@ import numpy as np
 
 from paper.drawing import new_figure
 from paper.summaries_verdicts import EXACT, SHARES
-from zonodpp.plotting._style import INK, colours
+from zonodpp.plotting.style import INK, colours
 
 HATCHES = ("", "///", "...")
 

@@ -12,11 +12,14 @@ from numba import config
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
-from zonodpp._cuda import devices, entering, philox, warps
-from zonodpp._cuda.chains import prepare_on_device
-from zonodpp._cuda.compile import kernel
-from zonodpp._cuda.exact import layout_for
-from zonodpp._cuda.groups import Layout
+from zonodpp.exact.gpu import layout_for
+from zonodpp.exact.gpu_groups import Layout
+from zonodpp.exchange import gpu_entering as entering
+from zonodpp.numerics import gpu as devices
+from zonodpp.numerics import gpu_philox as philox
+from zonodpp.numerics import gpu_warps as warps
+from zonodpp.numerics.gpu_compile import kernel
+from zonodpp.runs.gpu import prepare_on_device
 
 # On a real GPU there are millions of draws.
 MORE_DRAWS, MORE_CHAINS = (1, 1) if config.ENABLE_CUDASIM else (10, 1000)

@@ -1,12 +1,13 @@
 """What kernels need of a GPU, for numba's simulator, which has neither shuffles nor a device.
 
 Threads exchange values through shared memory, and warps have four threads. Import this file before
-any other of `zonodpp._cuda`.
+any other kernel of the GPU.
 """
 
 from numba import cuda, float64, int32
 
-from zonodpp._cuda import devices, warps
+from zonodpp.numerics import gpu as devices
+from zonodpp.numerics import gpu_warps as warps
 
 WARP = 4
 

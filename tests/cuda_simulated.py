@@ -17,19 +17,17 @@ from numba import cuda
 from numba.cuda.simulator import kernel, kernelapi
 from numba.np import numpy_support
 
-from zonodpp._cuda import (
-    engines,
-    entering,
-    exact,
-    exchange,
-    groups,
-    inverses,
-    proposals,
-    rows,
-    step_starts,
-    tiles,
-    zonotope,
-)
+from zonodpp.chains import gpu_inverses as inverses
+from zonodpp.chains import gpu_rows as rows
+from zonodpp.exact import gpu as exact
+from zonodpp.exact import gpu_groups as groups
+from zonodpp.exact import gpu_proposals as proposals
+from zonodpp.exchange import gpu as exchange
+from zonodpp.exchange import gpu_entering as entering
+from zonodpp.runs import gpu_engines as engines
+from zonodpp.zonotope import gpu as zonotope
+from zonodpp.zonotope import gpu_start as step_starts
+from zonodpp.zonotope import gpu_tile as tiles
 
 # The files that hold kernels.
 OURS = (exact, groups, proposals, cuda_groups)

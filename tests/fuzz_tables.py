@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp.cli import main
-from zonodpp.cli._inputs import read_table, read_weights
-from zonodpp.cli._interface import Input
-from zonodpp.cli._rows import read_frame
+from zonodpp.cli.inputs import read_table, read_weights
+from zonodpp.cli.interface import Input
+from zonodpp.cli.rows import read_frame
 
 NAMES = ["a", "b c", "2019", "2020", "inf", "nan", "0", "1", 'say "x"', "x\ry", "é", "a|b", "c;d"]
 LABELS = ["egg", "07", "007", "1e5", "New York", 'a "b"', "x\ry", "x\r\ny", "k;l", "k,l", "NA", "-"]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, Samples, sample
-from zonodpp._tiles.pivots import tile_at
-from zonodpp.runs import _checkpoint as checkpoint
-from zonodpp.samples import _storage as storage
-from zonodpp.samples._storage import read_arrays, write_arrays
+from zonodpp.runs import checkpoint
+from zonodpp.samples import storage
+from zonodpp.samples.storage import read_arrays, write_arrays
+from zonodpp.zonotope.tile import tile_at
 
 METHODS = {
     "exact": {"method": "exact"},
@@ -77,8 +77,11 @@ SCRIPT = """
     import os, signal, sys
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
     import numpy as np
-    from zonodpp import ProjectionDPP, _files, sample
-    from zonodpp.runs import _checkpoint as checkpoint, _slices as slices, _tasks as tasks
+    from zonodpp import ProjectionDPP, sample
+    from zonodpp.io import files as _files
+    from zonodpp.runs import checkpoint
+    from zonodpp.runs import slices
+    from zonodpp.runs import executors as tasks
     checkpoint.INTERVAL, checkpoint.SHARE, tasks.THREAD_SLICE = 0.0, 1e9, 0.005
     path, result, *events = sys.argv[1:]
     target = ProjectionDPP(np.random.default_rng(0).normal(size=(4, 14)))

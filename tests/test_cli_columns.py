@@ -90,7 +90,7 @@ def test_numbers_of_rows_in_a_file_read_in_passes(call, monkeypatch):
     pd.DataFrame({"Unnamed: 0": range(12), "a": X[:, 0], "b": X[:, 1]}).to_parquet("x.parquet")
     words = ("sample", "x.parquet", "-n", 1, "--seed", 1, "--json")
     for memory in (10**9, 1):
-        monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda memory=memory: memory)
+        monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda memory=memory: memory)
         code, out, err = call(*words)
         assert code == 0, err
         assert err.count("column 0 (from 0) has no name") == 1
@@ -151,7 +151,7 @@ def test_the_rank_that_info_names_is_that_of_a_draw(call, fails, monkeypatch):
             assert "rank" in fails("sample", *file, "--rank", most + 1)
     for values, needed in ((constant, "--rank 1 or less"), (constant[[0, 0, 0]], same)):
         np.save("x.npy", values)
-        monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda: 1)
+        monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 1)
         assert json.loads(call("info", "x.npy", "--json")[1])["a draw needs"] == needed
 
 

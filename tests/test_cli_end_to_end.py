@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from zonodpp.cli import commands, main
-from zonodpp.cli._info import EXAMPLES
+from zonodpp.cli.info import EXAMPLES
 
 BIN = Path(sys.executable).parent
 COMMAND = str(BIN / "zonodpp")
@@ -130,7 +130,7 @@ def test_a_reader_that_has_seen_enough(folder):
 INTERRUPTED = """
 import os, signal, sys
 from zonodpp.cli import main
-from zonodpp.runs._slices import Run
+from zonodpp.runs.slices import Run
 
 store = Run.store
 

@@ -12,12 +12,12 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-import zonodpp._archives
+import zonodpp.io.guards
 from zonodpp._arguments import as_matrix
-from zonodpp.cli._files import Source
-from zonodpp.cli._inputs import read_table
-from zonodpp.cli._interface import Input
-from zonodpp.cli._messages import one_line
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.interface import Input
+from zonodpp.cli.messages import one_line
+from zonodpp.cli.read import Source
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 SQUARE = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]))
@@ -103,7 +103,7 @@ def test_announced_sizes_are_compared_with_the_file(fails, tmp_path, monkeypatch
         tmp_path / "bomb.mtx",
         b"%%MatrixMarket matrix coordinate real general\n9999 9999 1\n1 1 1\n",
     )
-    monkeypatch.setattr(zonodpp._archives, "LIMIT", 10**5)
+    monkeypatch.setattr(zonodpp.io.guards, "LIMIT", 10**5)
     for name in ("bomb.npz", "bomb.mtx"):
         assert "it announces data of" in fails("info", name)
 
@@ -114,7 +114,7 @@ def test_a_parquet_file_of_repeated_numbers_is_not_unfolded(fails, tmp_path, mon
     pd.DataFrame({"a": np.zeros(10**6), "b": np.zeros(10**6)}).to_parquet(
         tmp_path / "zeros.parquet"
     )
-    monkeypatch.setattr(zonodpp._archives, "LIMIT", 10**5)
+    monkeypatch.setattr(zonodpp.io.guards, "LIMIT", 10**5)
     assert "it announces data of" in fails("info", "zeros.parquet")
 
 
@@ -179,7 +179,7 @@ def test_damaged_matrix_market(name, fails, tmp_path):
 
 
 def test_matrix_market_is_read_as_scipy_writes_it(call, tmp_path):
-    from zonodpp.cli._files import open_source, read_array
+    from zonodpp.cli.read import open_source, read_array
 
     rng = np.random.default_rng(0)
     full = rng.integers(-3, 4, size=(5, 5)).astype(float)

@@ -214,7 +214,7 @@ def test_an_unexpected_error_is_one_line_too(fails, call, monkeypatch):
         raise KeyError("oops")
 
     write("foods.csv", FOODS)
-    monkeypatch.setattr("zonodpp.cli._draws.rows_to_sample", broken)
+    monkeypatch.setattr("zonodpp.cli.draws.rows_to_sample", broken)
     assert "unexpected KeyError: 'oops'; --debug shows where" in fails("sample", "foods.csv")
     with pytest.raises(KeyError):
         main(["sample", "foods.csv", "--debug"])
@@ -279,7 +279,7 @@ def test_places_of_gaps_are_those_of_the_file(fails):
 def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
     pytest.importorskip("networkx")
     from zonodpp import Samples
-    from zonodpp.targets._spanning_trees import LARGE_GRAPH
+    from zonodpp.targets.spanning_trees import LARGE_GRAPH
 
     n = LARGE_GRAPH + 1
     write("wheel.edges", "".join(f"{i} {(i + 1) % (n - 1)}\n{i} hub\n" for i in range(n - 1)))
@@ -289,7 +289,7 @@ def test_draws_of_a_large_graph_need_no_factor_of_it(call, monkeypatch):
     def refuse(*_):
         raise MemoryError("the factor does not fit")
 
-    monkeypatch.setattr("zonodpp.targets._network.Network._reduce", refuse)
+    monkeypatch.setattr("zonodpp.targets.network.Network._reduce", refuse)
     assert call("trees", "wheel.edges", "-n", 3, "--seed", 1, "--out", "trees.npz")[0] == 0
     code, out, err = call("trees", "wheel.edges", "-n", 3, "--seed", 1)
     assert (code, err) == (0, "")
@@ -351,8 +351,8 @@ def test_runs_repeat(call):
 
 
 def test_methods_are_those_of_the_library():
-    from zonodpp.cli._interface import Method
-    from zonodpp.samplers._methods import METHODS
+    from zonodpp.chains.methods import METHODS
+    from zonodpp.cli.interface import Method
 
     assert list(get_args(Method)) == ["auto", *METHODS]
 

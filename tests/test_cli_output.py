@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import zonodpp._files
+import zonodpp.io.files
 from zonodpp import ProjectionDPP, sample
 from zonodpp.cli import main
-from zonodpp.cli._draws import describe
-from zonodpp.cli._messages import one_line
-from zonodpp.cli._output import BLOCK, Destination, Parts, write_result
+from zonodpp.cli.draws import describe
+from zonodpp.cli.messages import one_line
+from zonodpp.cli.output import BLOCK, Destination, Parts, write_result
 
 FOODS = "food,fat,water\napple,0.2,85.6\nbread,3.2,36\negg,9.5,76.2\n"
 
@@ -161,7 +161,7 @@ def test_files_of_the_command_are_not_overwritten(call, fails, foods):
 
 def test_rows_read_in_passes_are_not_saved_with_their_draws(call, fails, monkeypatch):
     np.save("x.npy", np.random.default_rng(0).normal(size=(40, 2)))
-    monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda: 1)
+    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 1)
     code, out, err = call("sample", "x.npy", "-n", 2, "--out", "x.npz")
     assert (code, out) == (2, "")
     assert "--out draws.npy, .csv or .parquet has the draws alone" in err
@@ -176,7 +176,7 @@ def test_a_full_disk_is_named(call, fails, foods, monkeypatch):
     line = fails("sample", *foods, "--out", "x.npy")
     assert line == "zonodpp: cannot write x.npy: there is no space left\n"
     assert sorted(os.listdir()) == ["foods.csv"]
-    assert zonodpp._files.check_place("x.npy") is None
+    assert zonodpp.io.files.check_place("x.npy") is None
 
 
 def test_examples_have_one_ending(call, fails):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zonodpp.apps._rows import encode
-from zonodpp.cli._interface import Input
-from zonodpp.cli._rows import read_frame
+from zonodpp.apps.rows import encode
+from zonodpp.cli.interface import Input
+from zonodpp.cli.rows import read_frame
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -167,7 +167,7 @@ def test_sparse_matrices_and_other_arrays(rows, fails, monkeypatch):
     Path("x.mtx").write_text(text)
     for file in ("x.npz", "x.mtx"):
         assert rows(file, "--csv") == "0,1\n1.5,0.0\n0.0,2.5\n9.0,0.0\n"
-    monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda: 100)
+    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 100)
     line = fails("rows", "x.npz", "-k", 2)
     assert "x.npz is sparse" in line
     assert "too much for the memory of this machine; select fewer rows or columns" in line

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zonodpp.cli._inputs import read_table
-from zonodpp.cli._interface import Input
+from zonodpp.cli.inputs import read_table
+from zonodpp.cli.interface import Input
 
 X = np.random.default_rng(1).integers(0, 99, size=(6, 2)) + 0.5
 TEXT = "".join(f"{a},{b}\n" for a, b in X.tolist())

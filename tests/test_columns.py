@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from zonodpp.apps import ColumnSelector, cur, interpolative
-from zonodpp.apps import _column_coordinates as column_coordinates
-from zonodpp.apps._column_coordinates import as_operand, coordinates
-from zonodpp.apps._column_pivots import draw_pivots, oblique_coefficients
-from zonodpp.apps._column_search import ColumnCoordinates, ColumnSearch
+from zonodpp.apps.columns import coordinates as column_coordinates
+from zonodpp.apps.columns.coordinates import as_operand, coordinates
+from zonodpp.apps.columns.pivots import draw_pivots, oblique_coefficients
+from zonodpp.apps.columns.search import ColumnCoordinates, ColumnSearch
 
 METHODS = ["search", "arp", "osinsky", "qdeim"]
 

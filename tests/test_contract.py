@@ -1,4 +1,4 @@
-"""What every method promises, whoever wrote it: see `zonodpp.samplers`."""
+"""What every method promises, whoever wrote it: see `zonodpp.chains`."""
 
 import pickle
 
@@ -123,7 +123,7 @@ def test_tracked_sets_are_added_up(case):
 
 @pytest.mark.parametrize("target", [PROJECTION, VOLUME, GRAPH, GENERAL, SIZED, DESIGN], ids=repr)
 def test_every_target_names_methods_that_draw_from_it(target):
-    from zonodpp.samplers._methods import best_method, method_class
+    from zonodpp.chains.methods import best_method, method_class
 
     assert best_method(target) in target.methods
     for name in target.methods:

@@ -64,7 +64,7 @@ except (ImportError, RuntimeError) as error:
 @pytest.mark.skipif(ON_DEVICE, reason="kernels run here")
 def test_versions_that_do_not_go_together_are_named(monkeypatch):
     from zonodpp import ProjectionDPP, sample
-    from zonodpp._cuda import versions
+    from zonodpp.numerics import gpu_versions as versions
 
     def stand_in(module):
         assert module == "numba.cuda.np.arrayobj"

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from law import THRESHOLD, p_value
 
 from zonodpp import Design, Samples, diagnostics, find_map, sample
-from zonodpp.samplers import _designs as sampler
+from zonodpp.exact import designs as sampler
 
 pd = pytest.importorskip("pandas")
 
@@ -242,7 +242,7 @@ def standard_errors_off(fits):
 
 @pytest.mark.parametrize("rescaled", [False, True])
 def test_the_estimator_is_unbiased(rescaled):
-    apps = pytest.importorskip("zonodpp.apps._designs")
+    apps = pytest.importorskip("zonodpp.apps.designs")
     state = np.random.RandomState(3)
     model = apps.DesignRegression(4, rescaled=rescaled, random_state=state)
     fits = []
@@ -260,7 +260,7 @@ def test_the_same_check_sees_that_uniform_rows_are_biased():
 
 @pytest.mark.parametrize("rescaled", [False, True])
 def test_only_labels_of_drawn_rows_are_read(rescaled):
-    apps = pytest.importorskip("zonodpp.apps._designs")
+    apps = pytest.importorskip("zonodpp.apps.designs")
     model = apps.DesignRegression(6, rescaled=rescaled, random_state=0)
     asked = []
 

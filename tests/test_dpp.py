@@ -15,8 +15,8 @@ from law import determinant, p_value
 from zonodpp import DPP, KDPP, Exact, ProjectionDPP, Samples, sample
 from zonodpp.diagnostics import relative_error, total_variation
 from zonodpp.features import check_psd, nearest_psd, pivoted_cholesky
-from zonodpp.targets._kdpp import part_probabilities, symmetric_polynomials
-from zonodpp.targets._spectral import poisson_binomial
+from zonodpp.targets.kdpp import part_probabilities, symmetric_polynomials
+from zonodpp.targets.spectral import poisson_binomial
 
 DRAWS = 6000
 

@@ -10,10 +10,10 @@ from cases import extreme_matrices, hard_targets, targets
 from law import assert_exact_law, assert_law, assert_not_law
 
 from zonodpp import Exact, ProjectionDPP, VolumeSampling, sample
-from zonodpp._linalg.dense import frozen
-from zonodpp.samplers import _exact as exact
-from zonodpp.samplers import _picks as picks
-from zonodpp.samplers import _remembered as remembered
+from zonodpp.chains import remembered
+from zonodpp.exact import picks
+from zonodpp.exact import projection as exact
+from zonodpp.numerics.arrays import frozen
 
 DRAWS = 20_000
 ALGORITHMS = ("rejection", "chain-rule")

@@ -10,12 +10,12 @@ from cases import extreme_matrices, graphs, matrices, targets, volume_targets
 from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exact_law
 
 from zonodpp import DPP, Exchange, ProjectionDPP, VolumeSampling, sample
-from zonodpp._basis.columns import basis_matrix, tableau_entry
-from zonodpp._linalg.dense import refreeze
-from zonodpp.samplers import _exchange as exchange
-from zonodpp.samplers import _exchange_walk as exchange_walk
-from zonodpp.samplers._exchange import RULES
-from zonodpp.samplers._exchange_walk import BARKER, COUNTERS
+from zonodpp.chains.columns import basis_matrix, tableau_entry
+from zonodpp.exchange import method as exchange
+from zonodpp.exchange import walk as exchange_walk
+from zonodpp.exchange.method import RULES
+from zonodpp.exchange.walk import BARKER, COUNTERS
+from zonodpp.numerics.arrays import refreeze
 
 THIN = {"heat-bath": 40, "metropolis": 300, "barker": 600}
 NAMED = {

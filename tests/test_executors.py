@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
-from zonodpp.runs import _parcels as parcels
-from zonodpp.runs import _tasks as tasks
+from zonodpp.runs import executors as tasks
+from zonodpp.runs import parcels
 
 CALLS = {
     "exact": {"method": "exact"},

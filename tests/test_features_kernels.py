@@ -18,7 +18,7 @@ from zonodpp.features import (
     rp_cholesky,
     similarity,
 )
-from zonodpp.targets._dpp import DPP
+from zonodpp.targets.dpp import DPP
 
 X = np.random.default_rng(0).normal(size=(150, 3))
 K = similarity(X, gamma=0.3)
@@ -229,7 +229,7 @@ def test_bad_input(call, kind, message):
 
 
 def test_a_large_indefinite_kernel_is_reported_without_its_eigenvalues(monkeypatch):
-    monkeypatch.setattr("zonodpp._linalg.kernel._EXPLAIN", 2)
+    monkeypatch.setattr("zonodpp.numerics.kernel._EXPLAIN", 2)
     with pytest.raises(ValueError, match="larger than the diagonal allows"):
         pivoted_cholesky(INDEFINITE, kernel="precomputed")
 

@@ -15,7 +15,7 @@ from zonodpp.features import (
     similarity,
     standardize,
 )
-from zonodpp.targets._dpp import DPP
+from zonodpp.targets.dpp import DPP
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 

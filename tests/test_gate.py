@@ -38,7 +38,7 @@ from zonodpp.apps import (
     shortlist,
     summarize,
 )
-from zonodpp.targets._streamed import StreamedDPP
+from zonodpp.targets.stream import StreamedDPP
 
 ARRAYS = r"ArrayLike|MatrixLike|ItemsLike|Responses|Positions|NDArray|Floats|Integers|Subsets"
 NAMED = r"|Labels|GraphLike|Sequence\[Hashable\]|\bAny\b"

@@ -14,15 +14,15 @@ from law import assert_law, assert_not_law
 from oracles import HighsOracle
 
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, prepare, sample
-from zonodpp._basis.columns import matrix_of
-from zonodpp._linalg.dense import frozen
-from zonodpp._tiles import frame
-from zonodpp._tiles.pivots import tile_at
-from zonodpp.samplers import _hit_and_run as hit_and_run
-from zonodpp.samplers import _line_steps as line_steps
-from zonodpp.samplers import _lines as lines
-from zonodpp.samplers import _zonotope_walk as zonotope_walk
-from zonodpp.samplers._hit_and_run import TILES_PER_ITEM_TRACKED
+from zonodpp.chains.columns import matrix_of
+from zonodpp.numerics.arrays import frozen
+from zonodpp.zonotope import frame
+from zonodpp.zonotope import line as lines
+from zonodpp.zonotope import method as hit_and_run
+from zonodpp.zonotope import step as line_steps
+from zonodpp.zonotope import walk as zonotope_walk
+from zonodpp.zonotope.method import TILES_PER_ITEM_TRACKED
+from zonodpp.zonotope.tile import tile_at
 
 OPTIONS = {
     "default": {},

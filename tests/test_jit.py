@@ -9,10 +9,10 @@ import warnings
 import numba
 import pytest
 
-from zonodpp import _jit
+from zonodpp.numerics import compiled as _jit
 
 SOURCE = """
-from zonodpp._jit import jit
+from zonodpp.numerics.compiled import jit
 
 @jit
 def double(x):

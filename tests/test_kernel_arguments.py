@@ -22,7 +22,7 @@ from zonodpp import (
     VolumeSampling,
     prepare,
 )
-from zonodpp.zonotope._annealing import Annealed
+from zonodpp.zonotope.annealing import Annealed
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 ROWS = ProjectionDPP.from_features(X)

@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from zonodpp.apps import LandmarkSelector
-from zonodpp.apps import _landmark_features as landmark_features
-from zonodpp.apps import _landmark_search as landmark_search
-from zonodpp.apps._landmark_features import kernel_features, principal_axes
-from zonodpp.apps._landmark_rows import DistinctRows, merge, row_keys
-from zonodpp.apps._landmark_search import (
+from zonodpp.apps.landmarks import features as landmark_features
+from zonodpp.apps.landmarks import search as landmark_search
+from zonodpp.apps.landmarks.features import kernel_features, principal_axes
+from zonodpp.apps.landmarks.rows import DistinctRows, merge, row_keys
+from zonodpp.apps.landmarks.search import (
     _Landmarks,
     _leading_features,
     random_pivots,

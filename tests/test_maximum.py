@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from law import enumerate_law
 
 from zonodpp import DPP, KDPP, ProjectionDPP, VolumeSampling
-from zonodpp._linalg.greedy import items_of, pick_greedily
-from zonodpp.maximum import find_map
-from zonodpp.maximum._exchanges import climb
-from zonodpp.maximum._search import maximise
+from zonodpp.best import find_map
+from zonodpp.best.exchanges import climb
+from zonodpp.best.search import maximise
+from zonodpp.numerics.determinant import items_of, pick_greedily
 
 TARGETS = targets() | hard_targets()
 EXAMPLES = settings(deadline=None, max_examples=60, derandomize=True)
@@ -363,7 +363,7 @@ def test_many_items_are_scanned_in_chunks(monkeypatch):
     items = items_of(rng.lognormal(size=(500, 6)), 0.01)
     start = rng.choice(500, 10, replace=False)
     whole = climb(items, start, free_size=False)
-    monkeypatch.setattr("zonodpp.maximum._exchanges.ENTRIES", 70)
+    monkeypatch.setattr("zonodpp.best.exchanges.ENTRIES", 70)
     members, value, steps, _ = climb(items, start, free_size=False)
     assert sorted(members) == sorted(whole[0])
     assert value == pytest.approx(whole[1])

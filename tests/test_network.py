@@ -12,9 +12,8 @@ from cases import graphs
 from law import assert_law, determinant, enumerate_law
 
 from zonodpp import ProjectionDPP, sample
-from zonodpp.targets import _network as network
-from zonodpp.targets import _spanning_trees as spanning_trees
-from zonodpp.targets._network import FEW, Network, halve_edges
+from zonodpp.targets import network, spanning_trees
+from zonodpp.targets.network import FEW, Network, halve_edges
 
 RANGES = (1, 12, 150, 300)  # weights from 10^-x to 10^x
 

@@ -11,20 +11,12 @@ import numpy as np
 import pytest
 from law import assert_law, assert_not_law
 
-from zonodpp import (
-    DPP,
-    KDPP,
-    Exchange,
-    HitAndRun,
-    ProjectionDPP,
-    _threads,
-    prepare,
-    sample,
-)
+from zonodpp import DPP, KDPP, Exchange, HitAndRun, ProjectionDPP, prepare, sample
 from zonodpp._arguments import spawn
-from zonodpp._tiles.pivots import tile_at
-from zonodpp.runs import _tasks as tasks
-from zonodpp.samplers import _zonotope_walk as zonotope_walk
+from zonodpp.numerics import threads as _threads
+from zonodpp.runs import executors as tasks
+from zonodpp.zonotope import walk as zonotope_walk
+from zonodpp.zonotope.tile import tile_at
 
 A = np.random.default_rng(0).normal(size=(3, 8))
 TARGET = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 8))

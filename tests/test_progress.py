@@ -10,8 +10,8 @@ import pytest
 from tqdm.auto import tqdm
 
 from zonodpp import Exchange, ProjectionDPP, sample
-from zonodpp.runs._progress import Progress, work_done
-from zonodpp.runs._slices import Chain, Run
+from zonodpp.runs.progress import Progress, work_done
+from zonodpp.runs.slices import Chain, Run
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")

@@ -7,10 +7,10 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from zonodpp import datasets
-from zonodpp.apps._languages import words
-from zonodpp.apps._sentences import split_sentences
-from zonodpp.apps._text import stems
 from zonodpp.apps.rouge import mean_rouge, minimum_bayes_risk, rouge_1f
+from zonodpp.apps.summaries.languages import words
+from zonodpp.apps.summaries.sentences import split_sentences
+from zonodpp.apps.summaries.text import stems
 
 SENTENCES = split_sentences(datasets.article())
 TOKENS = [words(sentence) for sentence in SENTENCES]

@@ -10,7 +10,7 @@ from zonodpp.apps import diverse_rows
 
 pd = pytest.importorskip("pandas")
 
-from zonodpp.apps._rows import encode  # noqa: E402 - needs pandas
+from zonodpp.apps.rows import encode  # noqa: E402 - needs pandas
 
 
 @pytest.fixture

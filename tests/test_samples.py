@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from cases import graphs, targets, volume_targets
 
 from zonodpp import DPP, KDPP, ProjectionDPP, Samples, VolumeSampling, sample
-from zonodpp._files import replacing
 from zonodpp.diagnostics import from_arviz
-from zonodpp.samples._storage import pack_target, read_arrays, unpack_target, write_arrays
+from zonodpp.io.files import replacing
+from zonodpp.samples.storage import pack_target, read_arrays, unpack_target, write_arrays
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +212,7 @@ class TestArviz:
             np.testing.assert_array_equal(items.sel(item=2), samples.contains([2]))
 
     def test_too_large(self, wheel, monkeypatch):
-        monkeypatch.setattr("zonodpp.samples._result._LARGEST_TREE", 1000)
+        monkeypatch.setattr("zonodpp.samples.result._LARGEST_TREE", 1000)
         with pytest.raises(ValueError, match=r"all 8 items .* pass items="):
             wheel.to_arviz()
         assert wheel.to_arviz(items=[0]).posterior["items"].shape == (3, 400, 1)
@@ -426,7 +426,7 @@ class TestWritingFails:
 
 KILLED = """
 import os, signal, sys
-from zonodpp._files import replacing
+from zonodpp.io.files import replacing
 with replacing(sys.argv[1]) as temporary:
     open(temporary, "wb").write(bytes(1000))
     os.kill(os.getpid(), signal.SIGKILL)
@@ -491,7 +491,7 @@ class TestBadFiles:
         write_arrays(tmp_path / "a", "checkpoint", {}, {})
         with pytest.raises(ValueError, match="holds checkpoint, not samples"):
             Samples.load(tmp_path / "a")
-        monkeypatch.setattr("zonodpp.samples._storage.FORMAT", 3)
+        monkeypatch.setattr("zonodpp.samples.storage.FORMAT", 3)
         write_arrays(tmp_path / "a", "samples", {}, {})
         monkeypatch.undo()
         with pytest.raises(ValueError, match="has format 3"):

@@ -17,12 +17,12 @@ from cases import targets
 from law import enumerate_law
 
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
-from zonodpp.runs import _slices as chains_module
-from zonodpp.runs import _tasks as tasks
-from zonodpp.runs._progress import Progress
-from zonodpp.runs._slices import Chain, Run, start_chains
-from zonodpp.runs._tasks import run_chains
-from zonodpp.samplers import _exact as exact
+from zonodpp.exact import projection as exact
+from zonodpp.runs import executors as tasks
+from zonodpp.runs import slices as chains_module
+from zonodpp.runs.executors import run_chains
+from zonodpp.runs.progress import Progress
+from zonodpp.runs.slices import Chain, Run, start_chains
 
 TARGETS = targets()
 TARGET = TARGETS["gaussian"]

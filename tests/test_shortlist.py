@@ -14,10 +14,10 @@ from sklearn.datasets import load_digits
 
 from zonodpp import KDPP
 from zonodpp.apps import Shortlist, near_duplicates, shortlist
-from zonodpp.apps import _shortlist_search as shortlist_search
-from zonodpp.apps._shortlist_candidates import Candidates
-from zonodpp.apps._shortlist_limits import Limits
-from zonodpp.apps._shortlist_search import diversify, most_relevant
+from zonodpp.apps.shortlists import search as shortlist_search
+from zonodpp.apps.shortlists.candidates import Candidates
+from zonodpp.apps.shortlists.limits import Limits
+from zonodpp.apps.shortlists.search import diversify, most_relevant
 
 
 @pytest.fixture(scope="module")

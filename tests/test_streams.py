@@ -16,13 +16,13 @@ from sklearn.base import clone
 
 from zonodpp import Exact, ProjectionDPP, prepare, sample
 from zonodpp._arguments import spawn
-from zonodpp._streams.passes import View
-from zonodpp._streams.sources import Batch, array_rows, source_of
 from zonodpp.apps import LandmarkSelector
-from zonodpp.apps._landmark_streams import streamed_target
-from zonodpp.runs import _sampling as sampling
-from zonodpp.samplers import _streamed as streamed
-from zonodpp.targets._streamed import StreamedDPP
+from zonodpp.apps.landmarks.streams import streamed_target
+from zonodpp.exact import stream as streamed
+from zonodpp.runs import sample as sampling
+from zonodpp.targets.batches import Batch, array_rows, source_of
+from zonodpp.targets.passes import View
+from zonodpp.targets.stream import StreamedDPP
 
 CASES = matrices()
 DRAWS = 20_000
@@ -556,7 +556,7 @@ def test_a_selector_takes_streams(table, tmp_path):
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("zonodpp.cli._large.physical_memory", lambda: 50_000)
+    monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda: 50_000)
 
 
 def test_the_command_line_reads_large_arrays_in_passes(call, tmp_path, table, little_memory):

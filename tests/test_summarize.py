@@ -9,11 +9,11 @@ from law import assert_law, assert_not_law, p_value
 
 from zonodpp import ProjectionDPP, datasets
 from zonodpp.apps import Summary, summarize
-from zonodpp.apps._languages import words
-from zonodpp.apps._sentences import split_sentences
-from zonodpp.apps._summaries import ANSWERS
-from zonodpp.apps._text import appendix_features, central_features
 from zonodpp.apps.rouge import mean_rouge
+from zonodpp.apps.summaries.languages import words
+from zonodpp.apps.summaries.sentences import split_sentences
+from zonodpp.apps.summaries.summarize import ANSWERS
+from zonodpp.apps.summaries.text import appendix_features, central_features
 
 TEXTS = sorted((pathlib.Path(__file__).parent / "texts").glob("*.txt"))
 LANGUAGES = {"deutsch": "de", "francais": "fr", "espanol": "es", "zhongwen": "zh", "nihongo": "ja"}
@@ -264,7 +264,7 @@ def test_bad_arguments():
 
 
 def test_the_package_offers_functions_not_files():
-    import zonodpp.apps._summaries
+    import zonodpp.apps.summaries.summarize
 
     assert zonodpp.apps.summarize is summarize
     assert "summarize" in dir(zonodpp.apps)

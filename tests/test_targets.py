@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from law import enumerate_law, exact_law
 
 from zonodpp import ProjectionDPP, VolumeSampling, find_map, sample
-from zonodpp._linalg.dense import accurate_product
+from zonodpp.numerics.arrays import accurate_product
 
 TARGETS = targets() | hard_targets()
 EXAMPLES = settings(deadline=None, max_examples=60, derandomize=True)
@@ -509,8 +509,8 @@ def test_every_hard_matrix_has_both_layouts():
 def test_large_graph_by_elimination(monkeypatch):
     graph = nx.wheel_graph(6)
     dense = ProjectionDPP.from_graph(graph)
-    monkeypatch.setattr("zonodpp.targets._spanning_trees.DENSE_GRAPH", 3)
-    monkeypatch.setattr("zonodpp.targets._spanning_trees.LARGE_GRAPH", 3)
+    monkeypatch.setattr("zonodpp.targets.spanning_trees.DENSE_GRAPH", 3)
+    monkeypatch.setattr("zonodpp.targets.spanning_trees.LARGE_GRAPH", 3)
     sparse = ProjectionDPP.from_graph(graph)
     trees = enumerate_law(dense)[0]
     assert sparse.marginals() == pytest.approx(dense.marginals())
@@ -555,7 +555,7 @@ def test_edges_under_other_names_make_no_networkx_tree():
 
 
 def test_targets_of_large_graphs_are_pickled(monkeypatch):
-    monkeypatch.setattr("zonodpp.targets._spanning_trees.DENSE_GRAPH", 3)
+    monkeypatch.setattr("zonodpp.targets.spanning_trees.DENSE_GRAPH", 3)
     target = ProjectionDPP.from_graph(nx.cycle_graph(9))
     marginals = target.marginals()
     assert pickle.loads(pickle.dumps(target)).marginals() == pytest.approx(marginals)

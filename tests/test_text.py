@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from zonodpp import ProjectionDPP, datasets
-from zonodpp._linalg import spectrum
-from zonodpp._optional import optional
-from zonodpp.apps import _sentences as splitting
-from zonodpp.apps import _text as text
-from zonodpp.apps._languages import is_content, read_language, words
-from zonodpp.apps._sentences import LONGEST, MOST_WORDS, join_sentences, split_sentences
+from zonodpp._imports import optional
+from zonodpp.apps.summaries import sentences as splitting
+from zonodpp.apps.summaries import text
+from zonodpp.apps.summaries.languages import is_content, read_language, words
+from zonodpp.apps.summaries.sentences import LONGEST, MOST_WORDS, join_sentences, split_sentences
+from zonodpp.numerics import spectrum
 
 TEXTS = pathlib.Path(__file__).parent / "texts"
 COUNTS = {
@@ -232,9 +232,9 @@ def test_the_splitter_sees_each_character_at_most_three_times(part, monkeypatch)
 
 
 ENDS = """
-from zonodpp.apps._languages import words
-from zonodpp.apps._sentences import join_sentences, split_sentences
-from zonodpp.apps._text import stems
+from zonodpp.apps.summaries.languages import words
+from zonodpp.apps.summaries.sentences import join_sentences, split_sentences
+from zonodpp.apps.summaries.text import stems
 
 n = 400_000
 lines = "a\\n", "the lamp was lit and the keeper went on\\n"

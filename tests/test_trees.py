@@ -12,11 +12,11 @@ from law import THRESHOLD, assert_law, assert_not_law
 from scipy import stats
 
 from zonodpp import ProjectionDPP, Trees, VolumeSampling, sample
-from zonodpp.samplers import _tree_walks as tree_walks
-from zonodpp.samplers import _trees as trees
-from zonodpp.samplers._methods import best_method
-from zonodpp.samples._storage import read_arrays
-from zonodpp.targets._blocks import blocks_of
+from zonodpp.chains.methods import best_method
+from zonodpp.samples.storage import read_arrays
+from zonodpp.targets.blocks import blocks_of
+from zonodpp.trees import method as trees
+from zonodpp.trees import walks as tree_walks
 
 ALGORITHMS = ("wilson", "aldous-broder")
 
@@ -274,7 +274,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
     call = {"method": "trees", "algorithm": algorithm, "chains": 2, "rng": 4}
     whole = sample(target, 3, **call)
     monkeypatch.setattr(trees, "CALL_STEPS", 5)
-    monkeypatch.setattr("zonodpp.runs._tasks.THREAD_SLICE", 1e-9)  # one call each
+    monkeypatch.setattr("zonodpp.runs.executors.THREAD_SLICE", 1e-9)  # one call each
 
     def stop(progress):
         raise KeyboardInterrupt

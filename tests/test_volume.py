@@ -11,10 +11,9 @@ from law import assert_law, assert_not_law
 from scipy.spatial import ConvexHull
 
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope
-from zonodpp.zonotope import _annealing as annealing
-from zonodpp.zonotope import _volume as volume
-from zonodpp.zonotope._annealing import Annealed, lewis_position
-from zonodpp.zonotope._volume import estimate_volume, exact_volume, independent_bases
+from zonodpp.zonotope import annealing, volume
+from zonodpp.zonotope.annealing import Annealed, lewis_position
+from zonodpp.zonotope.volume import estimate_volume, exact_volume, independent_bases
 
 REPEATS = 40
 
@@ -262,7 +261,7 @@ def test_warns_when_the_error_cannot_be_trusted(monkeypatch):
         estimate_volume(A, draws=1000, moves=0, rng=0)
     with pytest.warns(RuntimeWarning, match="cannot be trusted: 20 draws"):
         estimate_volume(skewed()["gaussian"], draws=20, rng=0)
-    monkeypatch.setattr("zonodpp.zonotope._volume._MOST_DRAWS", 600)
+    monkeypatch.setattr("zonodpp.zonotope.volume._MOST_DRAWS", 600)
     with pytest.warns(RuntimeWarning, match=r"600 draws .* rel_error=0\.001; pass .* draws"):
         Zonotope(skewed()["gaussian"], rng=0).volume("estimate", rel_error=0.001, rng=0)
 

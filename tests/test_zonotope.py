@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 
 from paper.algorithm5 import GlpkOracle
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope, sample
-from zonodpp._tiles import frame
+from zonodpp.zonotope import frame
 
 PAPER = np.array([[1.0, 2, 0, -1], [0, 1, 2, 1]])
 

@@ -20,10 +20,10 @@ for module in (
     "zonodpp.plotting",
     "zonodpp.diagnostics",
     "zonodpp.targets",
-    "zonodpp.samplers",
+    "zonodpp.chains",
     "zonodpp.samples",
     "zonodpp.runs",
-    "zonodpp.maximum",
+    "zonodpp.best",
     "zonodpp.zonotope",
 ):
     for name in importlib.import_module(module).__all__:

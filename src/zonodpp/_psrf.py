@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_count, as_reals
-from zonodpp._optional import on_use
+from zonodpp._imports import on_use
 from zonodpp._types import Floats, Integers
 
 _FIRST = 50  # iterations before the first value of an evolution, as in gelman.plot

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_positive, as_reals, one_of
-from zonodpp._optional import on_use, optional
+from zonodpp._imports import on_use, optional
 from zonodpp._psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp._types import Floats, Integers, ItemsLike
 

@@ -1,6 +1,6 @@
 """Applications: summaries, landmarks, shortlists, diverse rows of a table, designs."""
 
-from zonodpp._optional import lazy
+from zonodpp._imports import lazy
 
 # The names are listed in __init__.pyi. A module is imported on first use: each
 # needs packages that the others do not need.

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_items
-from zonodpp._linalg.dense import row_chunks
 from zonodpp._types import Floats, Integers
-from zonodpp.apps._languages import count_words, words
+from zonodpp.apps.summaries.languages import count_words, words
+from zonodpp.numerics.arrays import row_chunks
 
 _BLOCK = 2**22  # entries of a dense block of summaries in unary: 16 MB
 _SIDE = 2**11  # summaries in a block at most: each is compared with all of another block

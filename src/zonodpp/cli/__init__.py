@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import click
 
 from zonodpp._version import __version__
-from zonodpp.cli import _interface as interface  # noqa: F401 - declares the commands
-from zonodpp.cli._command import COMMANDS, DEBUG, epilog
-from zonodpp.cli._messages import one_line
+from zonodpp.cli import interface  # noqa: F401 - declares the commands
+from zonodpp.cli.command import COMMANDS, DEBUG, epilog
+from zonodpp.cli.messages import one_line
 
 _INTERRUPTED = 130  # the exit code that shells give to a program ended by Ctrl-C
 _FAILED = 2

@@ -8,8 +8,8 @@ or close to it. The array goes straight into ``ProjectionDPP.from_features(Phi)`
 or ``DPP.from_features(Phi)`` (draws of any size).
 """
 
-from zonodpp.features._kernels import check_psd, nearest_psd, pivoted_cholesky, rp_cholesky
-from zonodpp.features._similarity import median_gamma, quality_diversity, similarity, standardize
+from zonodpp.features.kernels import check_psd, nearest_psd, pivoted_cholesky, rp_cholesky
+from zonodpp.features.similarity import median_gamma, quality_diversity, similarity, standardize
 
 __all__ = [
     "check_psd",

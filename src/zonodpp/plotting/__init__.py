@@ -5,7 +5,7 @@ they are still empty, else on a new figure: ``plt.show()``, ``plt.savefig(path)`
 it, and ``ax.figure`` is the figure itself.
 """
 
-from zonodpp._optional import lazy
+from zonodpp._imports import lazy
 
 # The names are listed in __init__.pyi. Each is imported on first use.
 __getattr__, __dir__, __all__ = lazy(__name__)

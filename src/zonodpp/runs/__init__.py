@@ -1,5 +1,5 @@
 """sample(): many chains at once, their slices of work, progress and checkpoints."""
 
-from zonodpp.runs._prepared import PreparedSampler
+from zonodpp.runs.prepare import PreparedSampler
 
 __all__ = ["PreparedSampler"]

@@ -1,5 +1,5 @@
 """The result of a run."""
 
-from zonodpp.samples._result import Samples
+from zonodpp.samples.result import Samples
 
 __all__ = ["Samples"]

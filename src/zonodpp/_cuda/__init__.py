@@ -1,1 +1,0 @@
-"""The samplers on a GPU, by numba-cuda: ``sample(target, device="cuda")``."""

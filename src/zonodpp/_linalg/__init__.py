@@ -1,1 +1,0 @@
-"""Linear algebra for the matrix A and for kernels; one file for each idea."""

@@ -1,0 +1,1 @@
+"""Landmarks: rows that stand for all rows of a table."""

@@ -1,0 +1,175 @@
+"""The search for rows that leave the least trace of a kernel (Nystroem), and random pivots.
+
+Rows are chosen greedily, then by exchanges. Items have features phi_i such that
+``K = Phi Phi' + diag(tail)`` is close to the kernel. With landmarks B, the residual between the
+other items is ``R = Phi M Phi' + diag(tail)``, where ``M = I - Phi_B' G^-1 Phi_B`` and
+``G = Phi_B Phi_B' + diag(tail_B)``. Adding landmark j lowers the trace of R by
+``sum_i R_ij^2 / R_jj``. Adding or removing a landmark changes M by a matrix of rank one. The trace
+that each candidate would give follows from two numbers, and with p features an update of these
+takes O(p) operations for each item.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from zonodpp._types import Floats, Integers, Rng
+from zonodpp.apps.landmarks.rows import DistinctRows
+from zonodpp.features.kernels import kernel_columns
+from zonodpp.numerics.kernel import KernelColumns, partial_factor
+from zonodpp.numerics.kernel_function import KernelFunction
+from zonodpp.numerics.threads import one_thread
+
+# How many rows and features the search uses; `python -m benchmarks landmarks` weighed the error of
+# 10 to 100 landmarks against the time. Of more than _ALL rows, the search looks at a random sample.
+# If rows have more than _WIDE columns, distances take most of the time, and the sample is _MORE
+# times as large. Features are _MORE times as many for wide rows and where all rows are looked at.
+_ALL = 2000
+_WIDE = 200  # columns
+_MORE = 2
+_ROWS, _ROWS_EACH = 500, 6  # rows of a sample: a constant, and more for each landmark
+_FEATURES = 50  # features of the kernel, and one more for each landmark
+_ROUNDS = 3  # rounds of exchanges at most; a sample gets one round
+_WORTH_A_ROUND = 0.01  # share of the trace that a round must save for another one to follow
+_USED_UP = 1e-12  # share of the largest diagonal entry below which an item has nothing to add
+_CANCELLED = 1e-3  # share of the trace below which updated numbers have lost too many digits
+
+
+def search_rows(
+    given: DistinctRows, m: int, kernel: KernelFunction, rng: Rng
+) -> tuple[Integers, float]:
+    """Return m of the rows that leave a small trace of the kernel, and that trace.
+
+    The trace is that of the rows that the search looks at: all, or a sample. Fewer than m rows are
+    returned if they explain all of the kernel.
+    """
+    X, rows, weights = given
+    n, rounds = len(rows), _ROUNDS
+    more = _MORE if n <= _ALL or X.shape[1] > _WIDE else 1
+    if n > _ALL:
+        size = min(n, more * (_ROWS + _ROWS_EACH * m))
+        chosen = rng.choice(n, size, replace=False, p=weights / weights.sum())
+        rows, rounds = rows[chosen], 1
+    points = X[rows]
+    K = kernel(points, points)
+    if n <= _ALL:  # a sample is already drawn by weight
+        K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
+    with one_thread():
+        Phi = _leading_features(K, more * (_FEATURES + m), rng)
+        found = _Landmarks(Phi, np.diagonal(K), m)
+        found.search(rounds)
+    return rows[found.items], found.trace()
+
+
+def _leading_features(K: Floats, p: int, rng: Rng) -> Floats:
+    """Return Phi with p columns and Phi Phi' close to the best approximation of K.
+
+    One step of subspace iteration from random columns of K, then a Nystroem approximation.
+    """
+    columns = rng.choice(len(K), min(p, len(K)), replace=False)
+    Q, _ = scipy.linalg.qr(K[columns].T, mode="economic")
+    Y = K @ Q
+    values, vectors = np.linalg.eigh(Q.T @ Y)
+    kept = values > len(K) * np.finfo(float).eps * values[-1]
+    return np.asarray(Y @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def random_pivots(
+    given: DistinctRows, m: int, kernel: KernelFunction, rng: Rng
+) -> tuple[Integers, float]:
+    """Return pivots of randomly pivoted Cholesky, and the trace that they leave of the kernel."""
+    X, rows, weights = given
+    root = np.sqrt(weights)
+    diagonal, columns, precision = kernel_columns(X[rows], kernel)
+    weighted = KernelColumns(
+        weights * diagonal, lambda items: columns(items) * root[:, None] * root[items], precision
+    )
+    G, pivots = partial_factor(weighted, m, 1e-10, rng)
+    return rows[pivots], float(weighted.diagonal.sum() - np.einsum("ij,ij->", G, G))
+
+
+PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
+
+
+class _Landmarks:
+    """Landmarks, the residual of the kernel, and by how much each item would lower its trace."""
+
+    def __init__(self, Phi: Floats, diagonal: Floats, m: int) -> None:
+        rounding = _USED_UP * float(diagonal.max())  # added to tails so that G has an inverse
+        self.Phi, self.C = Phi, Phi.T @ Phi
+        self.tail = np.maximum(diagonal - np.einsum("ij,ij->i", Phi, Phi), rounding)
+        self.least = 2 * rounding  # smallest R_ii of an item that can lower the trace
+        self.items = np.full(m, -1)  # -1: a free place
+        self.Phi_B = np.zeros((m, Phi.shape[1]))  # zero at free places, where G is the identity
+        self.G = np.eye(m)
+        self.M = np.eye(Phi.shape[1])
+        self._compute()
+
+    def search(self, rounds: int) -> None:
+        """Add landmarks greedily; then replace each in turn by the item that is best there."""
+        m = len(self.items)
+        for place in range(m):
+            item = self.best()
+            if item < 0:
+                self.items = self.items[:place]
+                return
+            self.put(place, item)
+        for _ in range(rounds):
+            before = self.trace()
+            for place in range(m):
+                old = int(self.items[place])
+                self.take(place)
+                item = self.best()
+                self.put(place, old if item < 0 else item)
+            if self.trace() > (1 - _WORTH_A_ROUND) * before:
+                break
+
+    def trace(self) -> float:
+        """Return the trace that is left."""
+        return float(self.left.sum() - self.left[self.items[self.items >= 0]].sum())
+
+    def best(self) -> int:
+        """Return the item that takes most from the trace, or -1 if none has anything to add."""
+        left = np.maximum(self.left, self.least)
+        gain = left + (self.square - (left - self.tail) ** 2) / left
+        gain[self.left <= self.least] = 0.0
+        gain[self.items[self.items >= 0]] = 0.0
+        item = int(np.argmax(gain))
+        return item if gain[item] > 0 else -1
+
+    def put(self, place: int, item: int) -> None:
+        """Make an item the landmark at a free place."""
+        phi = self.Phi[item]
+        self.G[place] = self.G[:, place] = self.Phi_B @ phi
+        self.G[place, place] = phi @ phi + self.tail[item]
+        self.items[place], self.Phi_B[place] = item, phi
+        direction = self.M @ phi
+        left = max(float(direction @ phi) + self.tail[item], self.least)
+        self._update(direction / np.sqrt(left), -1.0)
+
+    def take(self, place: int) -> None:
+        """Remove the landmark at a place."""
+        unit = np.zeros(len(self.G))
+        unit[place] = 1.0
+        _, w, _ = scipy.linalg.lapack.dposv(self.G, unit)  # the column of the inverse of G
+        self._update(w @ self.Phi_B / np.sqrt(w[place]), 1.0)
+        self.G[place] = self.G[:, place] = unit
+        self.items[place], self.Phi_B[place] = -1, 0.0
+
+    def _update(self, v: Floats, sign: float) -> None:
+        """Add ``sign * v v'`` to M."""
+        Cv = self.C @ v
+        s, y = (self.Phi @ np.column_stack([v, self.M @ Cv])).T
+        self.square += 2 * sign * s * y + s * s * float(v @ Cv)
+        self.left += sign * s * s
+        scipy.linalg.blas.dger(sign, v, v, a=self.M.T, overwrite_a=True)
+        if self.trace() < _CANCELLED * self.computed:
+            self._compute()
+
+    def _compute(self) -> None:
+        """Compute the two numbers of each item: R_ii, and the sum of (Phi M Phi')_ij^2 over j."""
+        PhiM = self.Phi @ self.M
+        self.left = np.einsum("ij,ij->i", PhiM, self.Phi) + self.tail
+        self.square = np.einsum("ij,ij->i", PhiM @ self.C, PhiM)
+        self.computed = self.trace()

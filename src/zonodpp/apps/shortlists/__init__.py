@@ -1,0 +1,1 @@
+"""Shortlists: relevant items that differ."""

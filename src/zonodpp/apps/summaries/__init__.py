@@ -1,0 +1,1 @@
+"""Summaries: the sentences of a text that stand for it."""

@@ -1,0 +1,5 @@
+"""The best subset, where the other rooms draw a random one."""
+
+from zonodpp.best.search import Maximum, find_map
+
+__all__ = ["Maximum", "find_map"]

@@ -1,0 +1,1 @@
+"""Independent draws from projection DPPs, DPPs, k-DPPs, designs and streams of rows."""

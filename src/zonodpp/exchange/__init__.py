@@ -1,0 +1,1 @@
+"""Exchange walks: Algorithm 1 of the paper and its successors."""

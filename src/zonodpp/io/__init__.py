@@ -1,0 +1,1 @@
+"""Files: tables that are read, results that are written."""

@@ -1,0 +1,1 @@
+"""Random spanning trees, by the algorithms of Wilson and of Aldous and Broder."""
