@@ -26,7 +26,7 @@ from zonodpp.exact import picks
 from zonodpp.exchange.walk import (
     ExchangeChain,
     entering_weights,
-    pick,
+    pick_by_level,
     propose_entering,
     read_column,
 )
@@ -179,7 +179,7 @@ def many_entering(rng: np.random.Generator, chain: ExchangeChain, repeats: int) 
             t = propose_entering(rng, chain, s, -1)
         if t < 0:
             entering_weights(chain, s)
-            t = pick(rng.random(), chain.scratch.weights, chain.scratch.sums)
+            t = pick_by_level(rng.random(), chain.scratch.weights, chain.scratch.sums)
         total += t
     return total
 

@@ -6,6 +6,7 @@ from zonodpp import features as features
 from zonodpp import plotting as plotting
 from zonodpp._version import __version__ as __version__
 from zonodpp.best import find_map as find_map
+from zonodpp.best import pick as pick
 from zonodpp.exact.projection import Exact as Exact
 from zonodpp.exchange.method import Exchange as Exchange
 from zonodpp.runs.prepare import prepare as prepare

@@ -54,7 +54,8 @@ class Climb(NamedTuple):
     """Where a search ended.
 
     ``optimal`` is "swaps" if no exchange of one member raises log det by more than 1e-9, "rounding"
-    if rounding errors promised a gain that an exchange did not bring, "greedy" without exchanges.
+    if rounding errors promised a gain that an exchange did not bring, "greedy" without exchanges,
+    "limit" if there were as many exchanges as allowed.
     """
 
     members: Integers
@@ -63,11 +64,23 @@ class Climb(NamedTuple):
     optimal: str
 
 
-def climb(items: Items, members: Integers, *, free_size: bool, swaps: bool = True) -> Climb:
-    """Exchange one item at a time, and add or drop one if the size is free, while log det grows."""
+def climb(
+    items: Items,
+    members: Integers,
+    *,
+    free_size: bool,
+    swaps: bool = True,
+    most: float = np.inf,
+) -> Climb:
+    """Exchange one item at a time, and add or drop one if the size is free, while log det grows.
+
+    There are at most ``most`` exchanges, additions and removals.
+    """
     steps = 0
     factor = _factor_of(items, members)
     while swaps and members.size:
+        if steps >= most:
+            return Climb(members, factor.log_det, steps, "limit")
         changed, gains = _best_move(items, members, factor, free_size)
         if changed is None:
             return Climb(members, factor.log_det, steps, "swaps")
@@ -75,7 +88,9 @@ def climb(items: Items, members: Integers, *, free_size: bool, swaps: bool = Tru
         active = promising(gains, members)
         if 2 * active.size < gains.size:
             few = Items(*(part[active] for part in items))
-            found = climb(few, np.searchsorted(active, members), free_size=free_size)
+            found = climb(
+                few, np.searchsorted(active, members), free_size=free_size, most=most - steps
+            )
             changed, taken = active[found.members], found.steps
         fresh = _factor_of(items, changed)
         if not fresh.log_det > factor.log_det:

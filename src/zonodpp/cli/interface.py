@@ -139,6 +139,42 @@ class TreesOptions(RunOptions, Restriction, _GraphInput):
     """
 
 
+@command("best:pick_best", "The best rows, in order.", (".npy",))
+class PickOptions(Input):
+    """Pick rows of FILE that differ from each other, the best first; nothing is random.
+
+    Each pick is the best addition to those before it, so that the beginning of a list is the
+    shorter list. Rows named by --given are there already: neither they nor what is like them is
+    picked. Large .npy and Parquet files are read in passes.
+
+    The text output has one line for each row: its label of --id, or its number from 0. --csv and
+    --json also tell what each pick gained.
+
+    --out takes .npy (row numbers), .csv, .json and .parquet.
+
+    Example:
+      zonodpp info --example foods > foods.csv
+      zonodpp pick foods.csv --id food -k 4
+      zonodpp pick foods.csv --id food -k 4 --relevance protein --given tofu --csv
+    """
+
+    k: int = option("-k --number N", "How many.", default=10)
+    relevance: str | None = option("--relevance COLUMN|FILE", "How good each row is.")
+    given: tuple[str, ...] = option("--given ITEM,...", "Rows that are there already.")
+    objective: Literal["volume", "coverage", "farthest"] = option(
+        "--objective", "What picks maximise.", default="volume"
+    )
+    kernel: Literal["cosine", "linear", "rbf"] = option(
+        "--kernel", "How alike rows are.", default="cosine"
+    )
+    gamma: float | None = option("--gamma G", "Inverse bandwidth of rbf.")
+    ridge: float | None = option("--ridge S", "Larger: relevance counts more, difference less.")
+    window: int | None = option("--window W", "Differ only from the last W picks.")
+    swaps: int = option(
+        "--swaps N", "Then exchange at most so many rows.", default=0, type=_NOT_NEGATIVE
+    )
+
+
 @command("apps:make_summary", "A few sentences of a text.", (".txt",))
 class SummarizeOptions(Options):
     """Summarize the text in FILE by important sentences of it that differ from each other.

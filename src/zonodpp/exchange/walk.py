@@ -204,7 +204,7 @@ def entering_weights(chain: ExchangeChain, s: int) -> bool:
 
 
 @forceinline
-def pick(level: float, weights: Floats, sums: Floats) -> int:
+def pick_by_level(level: float, weights: Floats, sums: Floats) -> int:
     """Return the item at which the running sum of weights passes a level between 0 and 1.
 
     There are no branches. A block is an item b and those that lie one, two and three times
@@ -345,7 +345,7 @@ def walk(address: int, chain: ExchangeChain) -> int:
                 if chain.alias.shape[0] > 0:
                     t = propose_entering(rng, chain, s, proposed)
                 if t == NONE and entering_weights(chain, s):
-                    t = pick(spot, weights, chain.scratch.sums)
+                    t = pick_by_level(spot, weights, chain.scratch.sums)
                     if weights[t] == 0.0:  # rounding led past the last item that has weight
                         t = inside[s]
                 elif t == NONE:

@@ -179,7 +179,9 @@ class _DaskRows(RowSource):
     def fold(self, task: Task[Result], merge: Merge[Result], title: str) -> Result | None:
         """Merge the results of neighbours on the workers."""
         do = _delayed(_on_one_thread)
-        results = (do(task, number, batch) for number, batch in enumerate(self.tasks))
+        dask = optional("dask", "dask", "a pass over Dask collections")
+        shared = dask.delayed(task, pure=True, traverse=False)  # it may hold large arrays
+        results = (do(shared, number, batch) for number, batch in enumerate(self.tasks))
         found = _merged(results, _delayed(merge))
         bar = optional("dask.diagnostics", "dask", "a pass over Dask collections").ProgressBar
         with bar(out=sys.stderr) if is_watched() else contextlib.nullcontext():
