@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from zonodpp import ProjectionDPP, VolumeSampling, Zonotope, plotting, sample
+from zonodpp.plotting._zonotopes import facet_polygons
 
 A = [[1, 2, 0, -1], [0, 1, 2, 1]]  # the paper's example
 TARGET = ProjectionDPP(A)
@@ -57,6 +58,7 @@ def draw(zonotope, runs, few, trees):
         "trace": lambda ax: plotting.trace(few, S, ax),
         "marginals": lambda ax: plotting.marginals(few, ax),
         "tiling": lambda ax: plotting.tiling(zonotope, ax, mark=[1, 3], columns=True),
+        "zonotope": lambda ax: plotting.zonotope([zonotope, zonotope.reduce(1)], ax=ax),
         "spanning_tree": lambda ax: plotting.spanning_tree(trees, ax),
         "edge_marginals": lambda ax: plotting.edge_marginals(trees.target, ax),
     }
@@ -238,3 +240,60 @@ def test_pictures_of_graphs_need_a_graph(trees, few):
         plotting.spanning_tree(trees, positions={0: (0, 0)})
     with pytest.raises(ValueError, match="each of the 10 edges"):
         plotting.edge_marginals(trees.target, shares=[0.5])
+
+
+def test_a_zonotope_in_the_plane_is_its_shadow():
+    Z = Zonotope.from_generators(np.random.default_rng(0).normal(size=(4, 9)), [1, 2, 3, 4])
+    ax = plotting.zonotope([Z, Z.reduce(1)], dims=(3, 1))
+    shadow = np.eye(4)[[3, 1]] @ Z
+    assert area(ax.patches[0].get_xy()) == pytest.approx(shadow.volume().value)
+    assert area(ax.patches[1].get_xy()) > area(ax.patches[0].get_xy())
+    assert ax.get_xlabel() == "Coordinate 3"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "9 generators",
+        "4 generators",
+    ]
+    assert plotting.zonotope(Z).get_legend() is None
+
+
+def test_a_zonotope_in_space_has_a_polygon_for_each_facet():
+    G = np.random.default_rng(1).normal(size=(3, 6))
+    G[:, -1] = G[:, 0] + G[:, 1]  # three generators in a plane: a hexagon
+    Z = Zonotope.from_generators(G, [5, 0, 0])
+    ax = plotting.zonotope(Z, dims=(0, 1, 2), labels=["shadow"])
+    assert ax.name == "3d"
+    assert ax.get_zlabel() == "Coordinate 2"
+    faces = facet_polygons(Z)
+    N, b = Z.facets()
+    assert len(faces) == len(N)
+    assert sorted({len(face) for face in faces}) == [4, 6]
+    for normal, bound, face in zip(N, b, faces, strict=True):
+        assert np.allclose(face @ normal, bound)
+    corners = np.unique(np.concatenate(faces).round(8), axis=0)
+    assert len(corners) == len(Z.vertices())
+    low, high = ax.get_xlim()
+    assert low < Z.interval_hull()[0][0] < Z.interval_hull()[1][0] < high
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dims": [0]}, "two or three coordinates"),
+        ({"dims": [0, 9]}, "from 0 to 2"),
+        ({"labels": ["one", "two"]}, "expected 1 labels, one a zonotope, got 2"),
+        ({"zonotopes": []}, "zonotopes is empty"),
+        ({"zonotopes": [Zonotope(np.eye(2)), Zonotope(np.eye(3))]}, "same dimension, got 2, 3"),
+        ({"dims": [0, 1, 2], "ax": Figure().add_subplot()}, "projection='3d'"),
+    ],
+)
+def test_zonotopes_that_cannot_be_drawn_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.zonotope(**{"zonotopes": Zonotope(np.eye(3)), **change})
+
+
+def test_tiles_are_drawn_where_the_zonotope_is():
+    G = np.array([[1.0, 0.5, 0], [0, 0.5, 1]])
+    ax = plotting.tiling(Zonotope.from_generators(G, [10, 20], rng=0))
+    corners = np.concatenate([path.vertices for path in ax.collections[0].get_paths()])
+    assert np.allclose(corners.min(axis=0), [8.5, 18.5])
+    assert np.allclose(corners.max(axis=0), [11.5, 21.5])

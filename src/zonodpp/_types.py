@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Subsets = NDArray[np.int32]  # one draw a row; 64-bit integers from 2**31 items on
 Booleans = NDArray[np.bool_]
+Signs = NDArray[np.int8]  # 1 and -1
 
 # Checked matrices of floats, and whatever people pass for one: arrays, lists, tables, sparse.
 Matrix: TypeAlias = "Floats | sparray"

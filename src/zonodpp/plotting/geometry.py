@@ -30,7 +30,7 @@ class PlaneTiles:
         self.bases = np.array([tile.basis for tile in tiles])
         first, second = self.A.T[self.bases.T]
         self.volumes = np.abs(np.linalg.det(np.stack([first, second], axis=1)))
-        start = np.array([self.A[:, tile.at_upper].sum(axis=1) for tile in tiles])
+        start = zonotope.origin + [self.A[:, tile.at_upper].sum(axis=1) for tile in tiles]
         corners = [start, start + first, start + first + second, start + second]
         self.corners = np.stack(corners, axis=1)
         self.contour = zonotope.vertices()

@@ -1,7 +1,19 @@
-"""Zonotopes by themselves: tiles, lines, points, volume."""
+"""Zonotopes by themselves: tiles, lines, points, volume, vertices, containment, reduction."""
 
+from zonodpp.zonotope.containment import Containment
+from zonodpp.zonotope.facets import Facets
+from zonodpp.zonotope.reduction import VolumeRatio
 from zonodpp.zonotope.tiling import Tile, Walk
 from zonodpp.zonotope.volume import VolumeEstimate
-from zonodpp.zonotope.zonotope import Zonotope
+from zonodpp.zonotope.zonotope import ReducedZonotope, Zonotope
 
-__all__ = ["Tile", "VolumeEstimate", "Walk", "Zonotope"]
+__all__ = [
+    "Containment",
+    "Facets",
+    "ReducedZonotope",
+    "Tile",
+    "VolumeEstimate",
+    "VolumeRatio",
+    "Walk",
+    "Zonotope",
+]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_column, as_reals, spawn
-from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
+from zonodpp._types import Floats, Integers, Matrix, MatrixLike, SeedLike
 from zonodpp.chains.inverse import independent_items
 from zonodpp.numerics.gram import RankError
 from zonodpp.targets import VolumeSampling
 from zonodpp.zonotope.chord import chord_ends
-from zonodpp.zonotope.frame import frame_of
+from zonodpp.zonotope.frame import Frame, frame_of
 from zonodpp.zonotope.long_steps import CYCLED
 from zonodpp.zonotope.tile import TileState, copy_of, tile_scratch
 from zonodpp.zonotope.tilings import OutsideError, find_tile, tile_from_basis, traverse
@@ -83,24 +84,52 @@ class Tiling:
     def __init__(self, A: MatrixLike, *, c: ArrayLike | None = None, rng: SeedLike = None) -> None:
         try:
             self._target = VolumeSampling(A)  # checks A
-            self.A, self.r, self.n = self._target.A, self._target.r, self._target.n
-            self._frame = frame_of(self.A, None)
         except RankError as error:
-            flat = f"up to rounding errors it spans {error.rank} of {np.shape(A)[0]} dimensions"
-            advice = "drop rows that depend on others, or columns far shorter than the rest"
-            raise RankError(error.rank, f"the zonotope is flat: {flat}; {advice}") from None
-        columns = self._frame.columns
-        if c is None:
-            [generator] = spawn(rng, purpose="tiling")
-            self._costs = generator.standard_normal(self.n)  # for unit columns
-            self.c = self._costs * columns.lengths
-        else:
-            self.c = as_column(c, self.n, "c").copy()
-            self._costs = self._frame.costs(self.c)
+            raise _flat(error.rank, np.shape(A)[0]) from None
+        origin, n = np.zeros(self._target.r), self._target.n
+        given = None if c is None else as_column(c, n, "c").copy()
+        self._begin(self._target.A, origin, given, rng)
+        self._corner  # noqa: B018  made at once: it refuses flat zonotopes
+
+    def _begin(self, A: Matrix, origin: Floats, c: Floats | None, rng: SeedLike) -> None:
+        """Take origin + A[0,1]^n; what belongs to the tiling is made when it is first needed."""
+        self.A, self.origin, self._given, self._rng = A, origin, c, rng
+        self.r, self.n = A.shape
+        self._moved = bool(origin.any())
+
+    @cached_property
+    def _target(self) -> VolumeSampling:
+        return VolumeSampling(self.A)
+
+    @cached_property
+    def _frame(self) -> Frame:
+        try:
+            if self.n < self.r:
+                raise RankError(self.n, "")
+            return frame_of(self.A, None)
+        except RankError as error:
+            raise _flat(error.rank, self.r) from None
+
+    @cached_property
+    def _costs(self) -> Floats:
+        """The objective for unit columns."""
+        if self._given is not None:
+            return self._frame.costs(self._given)
+        [generator] = spawn(self._rng, purpose="tiling")
+        return np.asarray(generator.standard_normal(self.n))
+
+    @cached_property
+    def c(self) -> Floats:
+        """The objective that fixes the tiling."""
+        return self._costs * self._frame.columns.lengths if self._given is None else self._given
+
+    @cached_property
+    def _corner(self) -> TileState:
         # Linear programs start from items of small cost: these are the basis of a point whose dual
         # variables are small, as they are in the middle of the zonotope.
+        columns = self._frame.columns
         first = independent_items(columns, np.argsort(np.abs(self._costs)))
-        self._corner = tile_from_basis(columns, first, self._costs)
+        return tile_from_basis(columns, first, self._costs)
 
     def _point(self, x: ArrayLike, name: str) -> Floats:
         return as_reals(x, name, (self.r,), f"r = {self.r} coordinates", finite=True)
@@ -112,17 +141,23 @@ class Tiling:
         wanted = (self.r,) if points.ndim < 2 else (None, self.r)
         return as_reals(points, name, wanted, expected, finite=True)
 
+    def _from_origin(self, x: ArrayLike) -> Floats:
+        """Return x - origin."""
+        point = self._point(x, "x")
+        return point - self.origin if self._moved else point
+
     def _find(self, point: Floats) -> TileState:
-        """Return the tile that holds a point, or raise OutsideError."""
+        """Return the tile that holds origin + point, or raise OutsideError."""
         x = self._frame.map(point)
         try:
             if not np.all(np.isfinite(x)):
                 raise OutsideError
             return find_tile(self._frame.columns, x, self._costs, self._corner)
         except OutsideError:
-            shown = np.array2string(point, precision=4, threshold=6)
+            shown = np.array2string(point + self.origin, precision=4, threshold=6)
+            inside = "origin + A y" if self._moved else "A y"
             raise OutsideError(
-                f"the point {shown} lies outside the zonotope; points inside are A y with "
+                f"the point {shown} lies outside the zonotope; points inside are {inside} with "
                 "0 <= y <= 1"
             ) from None
 
@@ -156,7 +191,7 @@ class Tiling:
         >>> tile.basis, tile.at_upper
         (array([1, 2]), array([], dtype=int64))
         """
-        tile = self._find(self._point(x, "x"))
+        tile = self._find(self._from_origin(x))
         order = np.argsort(tile.basis)
         coordinates = np.clip((tile.u / tile.reach)[order], 0.0, 1.0)
         return Tile(tile.basis[order], np.flatnonzero(tile.side < 0), coordinates)
@@ -203,7 +238,8 @@ class Tiling:
             self._find(point)  # raises an error if it is outside
             if pivots == CYCLED:
                 raise ArithmeticError(
-                    f"rounding hides the ends of the line through x = {point}; scale the rows of A"
+                    f"rounding hides the ends of the line through x = {point + self.origin}; "
+                    "scale the rows of A"
                 )
             low, high = min(low, 0.0), max(high, 0.0)
         low, high = rescaled(np.array([low, high]), exponent)
@@ -265,7 +301,7 @@ class Tiling:
             raise ValueError("d must not be zero: it is the direction of a line")
         sizes = np.frexp(direction)[1] - self._frame.heights
         exponent = int(sizes[direction != 0].max())
-        return self._point(x, "x"), self._frame.map(direction, exponent), exponent
+        return self._from_origin(x), self._frame.map(direction, exponent), exponent
 
 
 def rescaled(alphas: Floats, exponent: int) -> Floats:
@@ -279,3 +315,10 @@ def rescaled(alphas: Floats, exponent: int) -> Floats:
             f"line, as multiples of d, are beyond floating-point numbers; divide d by 2**{exponent}"
         )
     return np.asarray(found)
+
+
+def _flat(rank: int, r: int) -> RankError:
+    """Return the error that says that a zonotope has no volume."""
+    flat = f"up to rounding errors it spans {rank} of {r} dimensions"
+    advice = "drop rows that depend on others, or columns far shorter than the rest"
+    return RankError(rank, f"the zonotope is flat: {flat}; {advice}")

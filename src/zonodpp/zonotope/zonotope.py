@@ -1,21 +1,36 @@
-"""`Zonotope`: tiles, chords, volumes and uniform points of Z(A) = A[0,1]^n."""
+"""`Zonotope`: tiles, chords, volumes, vertices, sums and uniform points of Z(A) = A[0,1]^n."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from itertools import combinations
 from math import comb
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, one_of, spawn
-from zonodpp._types import Booleans, Floats, Rng, SeedLike
+from zonodpp._arguments import (
+    as_count,
+    as_flag,
+    as_matrix,
+    as_positive,
+    check_finite,
+    one_of,
+    spawn,
+)
+from zonodpp._types import Booleans, Floats, MatrixLike, Rng, SeedLike
 from zonodpp.chains.contract import make_draw
 from zonodpp.numerics.arrays import to_dense
+from zonodpp.numerics.threads import one_thread
+from zonodpp.zonotope.containment import Containment, containment
+from zonodpp.zonotope.facets import Facets, facets_of
 from zonodpp.zonotope.method import HitAndRun
+from zonodpp.zonotope.reduction import METHODS, SEARCH, VolumeRatio, ratio_of, reduced_generators
 from zonodpp.zonotope.tiling import Tile, Tiling
 from zonodpp.zonotope.tilings import OutsideError, point_of, tile_from_basis
+from zonodpp.zonotope.vertices import all_vertices, most_vertices, polygon, prominent_vertices
 from zonodpp.zonotope.volume import (
     VolumeEstimate,
     estimate_volume,
@@ -44,6 +59,10 @@ class Zonotope(Tiling):
     ----------
     A, c
         The matrix and the objective.
+    origin : (r,) array
+        The zonotope is origin + A[0,1]^n. Zero, unless it was made by `from_generators`.
+    center, generators
+        The same as {center + generators @ b : |b| <= 1}.
     n, r : int
         Number of generators, and of dimensions.
 
@@ -77,21 +96,95 @@ class Zonotope(Tiling):
     array([1, 3])
     """
 
-    def __repr__(self) -> str:
-        return f"Zonotope(r={self.r}, n={self.n})"
+    __array_ufunc__ = None  # so that NumPy leaves M @ zonotope and v + zonotope to this class
 
-    def contains(self, x: ArrayLike) -> bool | Booleans:
-        """Tell whether points lie in the zonotope, by the dual simplex method.
+    @classmethod
+    def from_generators(
+        cls, G: MatrixLike, center: ArrayLike = 0.0, *, rng: SeedLike = None
+    ) -> Zonotope:
+        """Return {center + G b : |b| <= 1}, as zonotopes are written in reachability and control.
+
+        It may be flat: points and tiles of it are then refused, and all else is computed.
 
         Parameters
         ----------
-        x : (r,) or (m, r) array_like
-            One point, or points as rows.
+        G : (r, n) array_like or scipy.sparse matrix
+            Generators are columns.
+        center : (r,) array_like or float, default 0
+            The centre of symmetry.
+        rng : seed or Generator, optional
+            For the objective c, which fixes the tiling.
 
         Returns
         -------
-        bool, or (m,) array of bool for points as rows
-            True for points of the zonotope.
+        Zonotope
+            With A = 2 G and origin = center - the sum of all generators.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> box = Zonotope.from_generators([[1, 0], [0, 2]], center=[5, 0])
+        >>> box.contains([5.5, -1.5]), round(box.volume().value, 12)
+        (True, 8.0)
+        >>> sheared = [[1, 1], [0, 1]] @ box + [0, 1]
+        >>> sheared.center, sheared.generators
+        (array([5., 1.]), array([[1., 2.],
+                                 [0., 2.]]))
+        """
+        A = 2.0 * as_matrix(G, "G")
+        check_finite(A, "G")
+        middle = np.asarray(center, dtype=np.float64)
+        if middle.shape not in ((), (A.shape[0],)):
+            raise ValueError(
+                f"center must be a number, or have r = {A.shape[0]} coordinates as G has rows, got "
+                f"{middle.shape}"
+            )
+        check_finite(np.atleast_1d(middle), "center")
+        middle = np.full(A.shape[0], middle)
+        zonotope = cls.__new__(cls)
+        zonotope._begin(A, middle - np.asarray(A.sum(axis=1)) / 2.0, None, rng)
+        zonotope.center = middle
+        return zonotope
+
+    @cached_property
+    def center(self) -> Floats:
+        """The centre of symmetry, (r,)."""
+        return self.origin + np.asarray(self.A.sum(axis=1)) / 2.0
+
+    @cached_property
+    def generators(self) -> Floats:
+        """G of {center + G b : |b| <= 1}, (r, n): half of A."""
+        return to_dense(self.A) / 2.0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(r={self.r}, n={self.n})"
+
+    @overload
+    def contains(self, x: Zonotope) -> Containment: ...
+
+    @overload
+    def contains(self, x: ArrayLike) -> bool | Booleans: ...
+
+    def contains(self, x: ArrayLike | Zonotope) -> bool | Booleans | Containment:
+        """Tell whether points, or another zonotope, lie in the zonotope.
+
+        Points are found by the dual simplex method. For a zonotope all facets of this one are
+        looked at if there are at most 200,000; else a linear program may prove containment, and a
+        direction in which the other one reaches farther may exclude it.
+
+        Parameters
+        ----------
+        x : (r,) or (m, r) array_like, or Zonotope
+            One point, points as rows, or a zonotope.
+
+        Returns
+        -------
+        bool, (m,) array of bool for points as rows, or Containment for a zonotope
+            True for what lies in the zonotope. `Containment` also says how that is known.
+
+        References
+        ----------
+        S. Sadraddini, R. Tedrake, "Linear encodings for polytope containment problems", CDC 2019.
 
         Examples
         --------
@@ -101,14 +194,20 @@ class Zonotope(Tiling):
         False
         >>> square.contains([[0.5, 1.5], [0.5, 0.5]])
         array([False,  True])
+        >>> bool(square.contains(Zonotope([[0.5], [0.5]] * np.eye(2), rng=0)))
+        True
         """
+        if isinstance(x, Zonotope):
+            if x.r != self.r:
+                raise ValueError(f"a zonotope with r = {self.r} cannot contain one with r = {x.r}")
+            return containment(self.generators, x.generators, x.center - self.center)
         points = self._points(x, "x")
         found = np.array([self._holds(point) for point in np.atleast_2d(points)], dtype=bool)
         return found if points.ndim == 2 else bool(found[0])
 
     def _holds(self, point: Floats) -> bool:
         with suppress(OutsideError):
-            self._find(point)
+            self._find(point - self.origin if self._moved else point)
             return True
         return False
 
@@ -173,20 +272,36 @@ class Zonotope(Tiling):
         directions = self._points(direction, "direction")
         rows = (self.A.T @ d for d in np.atleast_2d(directions))
         found = np.array([np.maximum(row, 0.0).sum() for row in rows], dtype=np.float64)
+        found += np.atleast_2d(directions) @ self.origin
         return found if directions.ndim == 2 else float(found[0])
 
-    def vertices(self) -> Floats:
-        """Return the vertices of a zonotope in the plane, counterclockwise from the lowest one.
+    def vertices(self, at_most: int | None = None, *, rng: SeedLike = None) -> Floats:
+        """Return the vertices, in any dimension, in time in proportion to their number.
+
+        There are at most 2 sum_{i<r} C(n-1, i) vertices, and so many if any r generators are
+        independent. The vertices of a flat zonotope are listed, too.
+
+        Parameters
+        ----------
+        at_most : int, optional
+            List no more than so many: prominent ones, each farther than all others in a large
+            share of directions, as random directions find them. Default: all vertices.
+        rng : seed or Generator, optional
+            For the random directions.
 
         Returns
         -------
-        (m, 2) array
-            Two vertices for each direction that generators have.
+        (m, r) array
+            In the plane all of them counterclockwise from the lowest one.
 
         Raises
         ------
         ValueError
-            When r is not 2.
+            When all vertices need more than half of the memory of this machine.
+
+        References
+        ----------
+        T. Zaslavsky, "Facing up to arrangements", Memoirs of the AMS 154 (1975): their number.
 
         Examples
         --------
@@ -198,26 +313,140 @@ class Zonotope(Tiling):
                [4., 2.],
                [1., 2.],
                [0., 1.]])
+        >>> import numpy as np
+        >>> cube = Zonotope(np.eye(5))
+        >>> len(cube.vertices()), len(cube.vertices(at_most=4, rng=0))
+        (32, 4)
         """
-        if self.r != 2:
-            raise ValueError(
-                f"vertices are listed for zonotopes in the plane, r = 2, and here r = {self.r}; "
-                "support(d) tells how far the zonotope reaches along d"
-            )
-        # The edges of the right-hand side are the generators, turned upwards and sorted by their
-        # angle; parallel ones make one edge. The left-hand side mirrors it at the centre.
+        if at_most is not None:
+            at_most = as_count(at_most, "at_most", 1)
+            if most_vertices(self.n, self.r) > at_most:
+                [generator] = spawn(rng, purpose="vertices")
+                return self.center + prominent_vertices(self.generators, at_most, generator)
         A = to_dense(self.A)
-        A = A[:, A.any(axis=0)]
-        downwards = (A[1] < 0) | ((A[1] == 0) & (A[0] < 0))
-        edges = np.where(downwards, -A, A).T
-        x, y = (edges / np.abs(edges).max(axis=0)).T
-        angles = np.arctan2(y, x)
-        order = np.argsort(angles)
-        apart = np.diff(angles[order]) > 8 * np.finfo(float).eps
-        edges = np.add.reduceat(edges[order], np.concatenate([[0], np.flatnonzero(apart) + 1]))
-        lowest = A[:, downwards].sum(axis=1)
-        right = lowest + np.cumsum(edges, axis=0) - edges
-        return np.concatenate([right, A.sum(axis=1) - right])
+        if self.r == 2 and A.any():
+            return self.origin + polygon(A)
+        return self.center + all_vertices(self.generators)
+
+    def facets(self) -> Facets:
+        """Return all facets as inequalities N x <= b, each once.
+
+        There are at most 2 C(n, r-1) facets, and so many if any r generators are independent. Of a
+        flat zonotope, two opposite inequalities for each direction at a right angle to it come
+        with those of its facets in its span.
+
+        Returns
+        -------
+        Facets
+            ``N, b = zonotope.facets()`` unpacks the (m, r) normals, of length one, and (m,) bounds.
+
+        Raises
+        ------
+        ValueError
+            When the facets need more than half of the memory of this machine.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> N, b = Zonotope([[1, 0, 1], [0, 1, 1]], rng=0).facets()
+        >>> N.shape, bool((N @ [1.5, 1] <= b).all()), bool((N @ [2, 0.5] <= b).all())
+        ((6, 2), True, False)
+        """
+        return facets_of(self.generators, self.center)
+
+    def reduce(
+        self, order: float, *, inner: bool = False, method: str | None = None
+    ) -> ReducedZonotope:
+        """Return a zonotope with fewer generators that contains this one, or lies within it.
+
+        Parameters
+        ----------
+        order : float
+            The result has at most order * r generators; 1 gives a parallelotope.
+        inner : bool, default False
+            Look for a zonotope within this one.
+        method : {"search", "girard", "combastel", "pca", "scott"}, optional
+            Our own search, by default, or a method of the field. The others take less time and
+            give larger zonotopes.
+
+        Returns
+        -------
+        ReducedZonotope
+            A zonotope with ``ratio()``: how much larger it is, with a standard error.
+
+        References
+        ----------
+        A.-K. Kopetzki, B. Schuermann, M. Althoff, "Methods for order reduction of zonotopes", CDC
+        2017. X. Yang, J. K. Scott, "A comparison of zonotope order reduction techniques",
+        Automatica 95 (2018).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from zonodpp import Zonotope
+        >>> G = np.random.default_rng(0).normal(size=(3, 30))
+        >>> zonotope = Zonotope.from_generators(G)
+        >>> reduced = zonotope.reduce(2)
+        >>> reduced.n, bool(reduced.contains(zonotope)), reduced.ratio().value < 1.2
+        (6, True, True)
+        """
+        order = as_positive(order, "order")
+        if order < 1:
+            raise ValueError(
+                f"order must be at least 1, got {order:g}: a zonotope with fewer generators than "
+                "dimensions is flat"
+            )
+        known = (SEARCH, *METHODS)
+        method = SEARCH if method is None else one_of(method, "method", known)
+        if as_flag(inner, "inner") and method != SEARCH:
+            raise ValueError(f"method={method!r} makes zonotopes around this one: leave out inner")
+        with one_thread():
+            G = reduced_generators(self.generators, order, method, inner)
+        return ReducedZonotope(self, G, method)
+
+    def interval_hull(self) -> tuple[Floats, Floats]:
+        """Return the smallest and the largest value of each coordinate.
+
+        Returns
+        -------
+        lower, upper : (r,) array
+            Corners of the smallest box with edges along the axes that contains the zonotope.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> Zonotope.from_generators([[1, 1], [0, 2]], center=[5, 0]).interval_hull()
+        (array([ 3., -2.]), array([7., 2.]))
+        """
+        reach = np.abs(self.generators).sum(axis=1)
+        return self.center - reach, self.center + reach
+
+    def __add__(self, other: Zonotope | ArrayLike) -> Zonotope:
+        """Return the Minkowski sum with a zonotope, or the zonotope moved by a vector."""
+        if not isinstance(other, Zonotope):
+            return self._made(self.generators, self.center + self._point(other, "the vector"))
+        if other.r != self.r:
+            raise ValueError(
+                f"zonotopes must have the same dimension to be added up, got {self.r} and {other.r}"
+            )
+        G = np.column_stack([self.generators, other.generators])
+        return self._made(G, self.center + other.center)
+
+    __radd__ = __add__
+
+    def __rmatmul__(self, M: MatrixLike) -> Zonotope:
+        """Return the image under a linear map: M @ zonotope."""
+        matrix = to_dense(as_matrix(M, "M"))
+        check_finite(matrix, "M")
+        if matrix.shape[1] != self.r:
+            raise ValueError(
+                f"M must have one column for each of the {self.r} dimensions, got shape "
+                f"{matrix.shape}"
+            )
+        return self._made(matrix @ self.generators, matrix @ self.center)
+
+    def _made(self, G: Floats, center: Floats) -> Zonotope:
+        return Zonotope.from_generators(G, center, rng=self._rng)
 
     def volume(
         self,
@@ -316,7 +545,7 @@ class Zonotope(Tiling):
                 tile = tile_from_basis(self._frame.columns, basis, self._costs)
                 tile.u[:] = generator.random(self.r) * tile.reach
                 points[k] = point_of(self._frame.columns, tile)
-        return self._frame.map_back(points)
+        return self.origin + self._frame.map_back(points)
 
     def _fill_by_walk(self, points: Floats, rng: Rng, thin: int) -> None:
         """Fill rows with points of Algorithm 2, with whitened directions.
@@ -330,3 +559,60 @@ class Zonotope(Tiling):
         for k in range(len(points)):
             make_draw(walk, state, rng, basis, thin if k else burn_in)
             points[k] = state["x"]
+
+
+class ReducedZonotope(Zonotope):
+    """A zonotope with few generators around another one, or within it.
+
+    Parameters
+    ----------
+    original : Zonotope
+        What was reduced.
+    G : (r, n) array
+        The generators that are left.
+    method : str
+        How they were found.
+
+    See Also
+    --------
+    zonodpp.Zonotope.reduce : Makes one.
+
+    Examples
+    --------
+    >>> from zonodpp import Zonotope
+    >>> octagon = Zonotope.from_generators([[1, 2, 0, -1], [0, 1, 2, 1]])
+    >>> square = octagon.reduce(1)
+    >>> square.n, bool(square.contains(octagon)), bool(octagon.contains(square))
+    (2, True, False)
+    """
+
+    def __init__(self, original: Zonotope, G: Floats, method: str) -> None:
+        self._begin(2.0 * G, original.center - G.sum(axis=1), None, original._rng)
+        self.center, self.original, self.method = original.center, original, method
+
+    def ratio(self, *, rel_error: float = 0.01, rng: SeedLike = None) -> VolumeRatio:
+        """Return the ratio of the two volumes to the power 1/r, with its standard error.
+
+        Parameters
+        ----------
+        rel_error : float
+            Standard error of each volume, as a share of it, where it has to be estimated.
+        rng : seed or Generator, optional
+            For the estimates.
+
+        Returns
+        -------
+        VolumeRatio
+            ``value, stderr = reduced.ratio()`` unpacks the two.
+
+        Examples
+        --------
+        >>> from zonodpp import Zonotope
+        >>> octagon = Zonotope.from_generators([[1, 2, 0, -1], [0, 1, 2, 1]])
+        >>> value, stderr = octagon.reduce(1).ratio()
+        >>> 1 < value < 1.2, stderr
+        (True, 0.0)
+        """
+        first, second = spawn(rng, 2, purpose="ratio")
+        of_this = self.volume(rel_error=rel_error, rng=first)
+        return ratio_of(of_this, self.original.volume(rel_error=rel_error, rng=second), self.r)
