@@ -11,7 +11,7 @@ import pytest
 from zonodpp import ProjectionDPP, sample
 from zonodpp.apps import summarize
 
-DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
+DATA = Path(__file__).parents[2] / "src" / "zonodpp" / "data"
 
 
 @pytest.fixture

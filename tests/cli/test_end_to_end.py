@@ -17,7 +17,7 @@ from zonodpp.cli.info import EXAMPLES
 BIN = Path(sys.executable).parent
 COMMAND = str(BIN / "zonodpp")
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "MPLBACKEND": "agg"}
-DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
+DATA = Path(__file__).parents[2] / "src" / "zonodpp" / "data"
 
 pytestmark = pytest.mark.skipif(not os.path.exists(COMMAND), reason="zonodpp is not installed")
 
