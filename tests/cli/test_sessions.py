@@ -6,7 +6,7 @@ A line of a file in sessions/ is one of
     needs PACKAGES      what the session needs beside the package
     memory BYTES        the memory that the machine has for the commands that follow
     with WORDS          what "+" stands for at the beginning of the commands that follow
-    NAME = EXPRESSION   a file: text, bytes, an array, a sparse matrix, a graph, a table
+    NAME = EXPRESSION   a file, or one for each of {a,b}: text, an array, a graph, a table, ...
     $ WORDS             a command; {a,b} stands for several commands, and < NAME for its input
     ! TEXT              the command fails, and its one line of errors has this text
     > TEXT              the command works, and its output has this text
@@ -146,10 +146,10 @@ def check(call, command, ends, names, where):
 ALL = read_sessions()
 
 
-@pytest.mark.parametrize("title", ALL)
-def test_session(title, call, monkeypatch):
+def play(session, call, monkeypatch):
+    """Write the files of a session and check its commands; a command ends where another begins."""
     names, commands, plus = dict(NAMES), [], ""
-    for where, line in [*ALL[title], ("", "$")]:
+    for where, line in [*session, ("", "$")]:
         sign, _, text = line.partition(" ")
         if sign in tuple("!>=~-:"):
             commands[-1][1].append((sign, text, where))
@@ -171,4 +171,33 @@ def test_session(title, call, monkeypatch):
             memory = int(text)
             monkeypatch.setattr("zonodpp.cli.large.physical_memory", lambda memory=memory: memory)
         elif text.startswith("= "):
-            write(sign, eval(text[2:], names))
+            for name in alternatives(sign):
+                write(name, eval(text[2:], names))
+        elif sign != "$":
+            raise ValueError(f"expected a line of a session, got {where!r}")
+
+
+@pytest.mark.parametrize("title", ALL)
+def test_session(title, call, monkeypatch):
+    play(ALL[title], call, monkeypatch)
+
+
+WRONG = [
+    "$ sample x.csv -n 1",  # a warning that nobody expects: the seed
+    "$ info x.csv ! rank",
+    "$ info x.csv > rank 7",
+    "$ info x.csv > rank\n- rank",
+    "$ info x.csv > rank\n~ rank",
+    "$ info x.csv\n= 'rank'",
+    "$ info x.csv\n: found['rank'] == 7",
+    "$ info none.csv",
+    "$ info none.csv ! another",
+    "$ info {x,none}.csv > rank",
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_session_that_ends_otherwise_is_rejected(wrong, call, monkeypatch):
+    Path("x.csv").write_text("1,2\n2,1\n3,5\n")
+    with pytest.raises(AssertionError):
+        play([(line, line) for line in wrong.split("\n")], call, monkeypatch)
