@@ -15,7 +15,7 @@ validate = pytest.importorskip("numpydoc.validate")
 for package in ("sklearn", "matplotlib"):
     pytest.importorskip(package)
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+DOCS = pathlib.Path(__file__).parents[1] / "docs"
 SUMMARY = {"GL08", "SS01", "SS02", "SS03", "SS04", "SS05", "SS06"}
 METHOD = SUMMARY | {"PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "EX01"}
 TOP_LEVEL = METHOD | {"SA01"}
