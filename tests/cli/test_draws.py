@@ -211,6 +211,22 @@ def test_a_seed_that_the_program_chose_is_shown(call):
         assert "seed" in json.loads(out)
 
 
+def test_a_seed_without_effect_is_left_out(call):
+    pytest.importorskip("sentencex")
+    pytest.importorskip("pandas")
+    foods, article = (files("zonodpp") / "data" / name for name in ("foods.csv", "article.txt"))
+    for words in (
+        ("summarize", article, "-k", 3),
+        ("shortlist", foods, "--id", "food", "--relevance", "protein", "-k", 3),
+        ("rows", foods, "-k", 3),
+        ("volume", foods, "--columns", "protein,fat"),
+    ):
+        code, out, err = call(*words)
+        assert (code, err) == (0, "")
+        assert call(*words, "--seed", 4) == (0, out, "")
+        assert "seed" not in json.loads(call(*words, "--json")[1])
+
+
 # ---- features and what is none
 
 

@@ -130,7 +130,7 @@ def check(call, command, ends, names, where):
         assert err == "", said
     names = names | {"out": out, "err": err}
     if "--json" in words and code == 0:
-        names["found"] = json.loads(out)
+        names["found"] = json.loads(out, parse_constant=pytest.fail)
     for sign, text, line in ends:
         true = {
             "!": lambda text=text: text in err,
