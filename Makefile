@@ -13,8 +13,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 # Tests of the kernels of samplers, with the shapes and numbers at which one may fail.
-COMPILED := $(addprefix tests/test_,$(addsuffix .py,exact exchange hit_and_run zonotope trees \
-  network dpp volume conditioning maximum))
+COMPILED := tests/exact/test_exact.py tests/exchange/test_exchange.py tests/trees tests/best \
+  $(addprefix tests/zonotope/test_,hit_and_run.py zonotope.py volume.py) \
+  $(addprefix tests/targets/test_,network.py dpp.py conditioning.py)
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: demo test test-processors lint bench docs test-lowest wheel clean

@@ -8,7 +8,7 @@ written. Curves are rates over r, n, draws and chains: a process for each point 
 kernels, since most of the time is that of the compiler, and waits for its turn on the device.
 
 Every row is written when it is known, beside what the file holds. A part that fails says why.
-`tests/test_cuda.py` checks the laws of the kernels on the same machine.
+`tests/runs/test_cuda.py` checks the laws of the kernels on the same machine.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from zonodpp.apps import (
     shortlist,
     summarize,
 )
-from zonodpp.targets.stream import StreamedDPP
+from zonodpp.targets import StreamedDPP
 
 ARRAYS = r"ArrayLike|MatrixLike|ItemsLike|Responses|Positions|NDArray|Floats|Integers|Subsets"
 NAMED = r"|Labels|GraphLike|Sequence\[Hashable\]|\bAny\b"

@@ -7,7 +7,7 @@ import pytest
 from browser import look
 from scipy.stats import chisquare
 
-PAGE = (pathlib.Path(__file__).parents[1] / "docs/live/live.html").read_text("utf-8")
+PAGE = (pathlib.Path(__file__).parents[2] / "docs/live/live.html").read_text("utf-8")
 
 GEOMETRY = """() => {
   const random = generator(5), all = state.all;

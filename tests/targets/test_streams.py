@@ -20,9 +20,9 @@ from zonodpp.apps import LandmarkSelector
 from zonodpp.apps.landmarks.streams import streamed_target
 from zonodpp.exact import stream as streamed
 from zonodpp.runs import sample as sampling
+from zonodpp.targets import StreamedDPP
 from zonodpp.targets.batches import Batch, array_rows, source_of
 from zonodpp.targets.passes import View
-from zonodpp.targets.stream import StreamedDPP
 
 CASES = matrices()
 DRAWS = 20_000

@@ -1,14 +1,17 @@
-"""The installed command, run as people run it: good input, bad input, pipes, Ctrl-C, help."""
+"""The command at a shell: examples of --help, pipes, closed streams, Ctrl-C, completion."""
 
 import io
 import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from zonodpp.cli import commands, main
@@ -17,7 +20,7 @@ from zonodpp.cli.info import EXAMPLES
 BIN = Path(sys.executable).parent
 COMMAND = str(BIN / "zonodpp")
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "MPLBACKEND": "agg"}
-DATA = Path(__file__).parents[1] / "src" / "zonodpp" / "data"
+DATA = Path(__file__).parents[2] / "src" / "zonodpp" / "data"
 
 pytestmark = pytest.mark.skipif(not os.path.exists(COMMAND), reason="zonodpp is not installed")
 
@@ -69,35 +72,6 @@ def test_examples_of_help_work(name, tmp_path, monkeypatch):
         assert written or "--out" in line
         if file:
             Path(file).write_bytes(written)
-
-
-BAD = [
-    (["sample", "none.csv"], "none.csv: no such file"),
-    (["sample", "foods.csv", "--id", "food", "--rank", "33"], "at most 5"),
-    (["sample", "foods.csv"], "line 2, column 'food' (row 0;"),
-    (["sample", "ragged.csv"], "line 2 (row 1; rows count from 0): 3 cells"),
-    (["trees", "ragged.csv"], "line 1: this edge has no weight"),
-    (["summarize", "empty.txt"], "empty.txt is empty"),
-    (["landmarks", "junk.npy"], "junk.npy is not a NumPy .npy file"),
-    (["landmarks", "foods.csv", "--id", "food", "-k", "33"], "foods.csv has 32 rows"),
-    (["shortlist", "foods.csv", "--id", "food"], "--relevance"),
-    (["volume", "empty.txt"], "empty.txt is empty"),
-    (["info", "junk.npy"], "junk.npy is not a NumPy .npy file"),
-    (["completion", "csh"], "csh"),
-    (["nonsense"], "nonsense"),
-]
-
-
-@pytest.fixture
-def bad_files(folder):
-    Path("ragged.csv").write_text("1,2\n3,4,5\n")
-    Path("empty.txt").write_text("")
-    Path("junk.npy").write_bytes(bytes(range(256)))
-
-
-@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words) for words, _ in BAD])
-def test_bad_input_is_one_line(words, says, fails, bad_files):
-    assert says in fails(*words)
 
 
 def test_bad_input_is_one_line_of_the_installed_command(folder):
@@ -197,3 +171,77 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 def test_every_example_can_be_asked_for():
     [option] = [p for p in commands.commands["info"].params if p.name == "example"]
     assert list(option.type.choices) == list(EXAMPLES)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to send")
+def test_ctrl_c_ends_a_write_that_nobody_reads(folder):
+    script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += "from zonodpp.cli import main\nmain()"
+    words = ["sample", "foods.csv", "--id", "food", "-n", "60000", "--seed", "1", "--csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.read(1) == b"c"  # the pipe is full soon, and the process waits
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert b"Traceback" not in process.stderr.read()
+    process.stdout.close()
+    process.stderr.close()
+
+
+# ---- standard streams
+
+
+def shell(script):
+    """Run a script in which $Z is the command."""
+    words = {**os.environ, "Z": f"{sys.executable} -m zonodpp", "PYTHONWARNINGS": "ignore"}
+    return subprocess.run(
+        ["bash", "-c", script], env=words, capture_output=True, timeout=120, text=True
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is needed")
+def test_pipes_as_files(folder, call):
+    np.save("x.npy", np.arange(12.0).reshape(6, 2) ** 2)
+
+    def pipe(content):  # what a shell makes of <(command)
+        reader, writer = os.pipe()
+        os.write(writer, content)
+        os.close(writer)
+        return f"/dev/fd/{reader}"
+
+    for words in (
+        ["info", pipe(Path("foods.csv").read_bytes()), "--id", "food"],
+        ["info", pipe(Path("x.npy").read_bytes())],
+        ["sample", "x.npy", "-n", "2", "--seed", "1", "--weights", pipe(b"1\n2\n3\n4\n5\n6\n")],
+        ["trees", pipe(b"a b\n"), "--seed", "1"],
+    ):
+        code, out, err = call(*words)
+        assert (code, err) == (0, ""), words
+        assert words[0] != "info" or "rank" in out
+    for script in (
+        "cat foods.csv | $Z info /dev/stdin --id food",
+        "$Z info /dev/stdin --id food < foods.csv",
+        "mkfifo f; cat foods.csv > f & $Z info f --id food",
+    ):
+        done = shell(script)
+        assert (done.returncode, done.stderr) == (0, ""), script
+        assert "rank" in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is needed")
+def test_closed_standard_streams(folder):
+    done = shell("$Z info foods.csv --id food --out a.json 2>&-")
+    assert done.returncode == 0
+    done = shell("$Z info none.csv 2>&-")
+    assert done.returncode == 2
+    done = shell("$Z info - <&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input is closed" in done.stderr
+    done = shell("$Z info foods.csv --id food --out b.json >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "b.json").read_bytes() == (folder / "a.json").read_bytes()
+    done = shell("$Z info foods.csv --id food >&-")
+    assert done.returncode == 2
+    assert "standard output is closed; write to a file with --out" in done.stderr

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import Nystroem
 
-from zonodpp import ProjectionDPP
+from zonodpp import DPP, ProjectionDPP
 from zonodpp.features import (
     check_psd,
     median_gamma,
@@ -18,7 +18,6 @@ from zonodpp.features import (
     rp_cholesky,
     similarity,
 )
-from zonodpp.targets.dpp import DPP
 
 X = np.random.default_rng(0).normal(size=(150, 3))
 K = similarity(X, gamma=0.3)

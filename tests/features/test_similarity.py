@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from zonodpp import DPP
 from zonodpp.features import (
     check_psd,
     median_gamma,
@@ -15,7 +16,6 @@ from zonodpp.features import (
     similarity,
     standardize,
 )
-from zonodpp.targets.dpp import DPP
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 

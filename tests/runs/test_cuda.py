@@ -2,7 +2,7 @@
 
 With ZONODPP_CUDA_DEVICE=1 all of it runs on a real one, with millions of draws for each law:
 
-    ZONODPP_CUDA_DEVICE=1 python -m pytest -rP tests/test_cuda.py
+    ZONODPP_CUDA_DEVICE=1 python -m pytest -rP tests/runs/test_cuda.py
 """
 
 import importlib.util
@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 ON_DEVICE = os.environ.get("ZONODPP_CUDA_DEVICE") == "1"
 CASES = (
     "known_numbers",

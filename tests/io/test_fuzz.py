@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FUZZ = Path(__file__).with_name("fuzz.py")
+FUZZ = Path(__file__).parents[1] / "fuzz.py"
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "shortlists.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "shortlists.md"
 TEXTS = [f"a text on the number {i}" for i in range(12)]
 TEXTS += TEXTS[:3]  # copies
 
