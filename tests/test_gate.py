@@ -152,6 +152,7 @@ NUMBERS = {
     "near_duplicates.relevance": (lambda x: near_duplicates(x, X, 2), ONES),
     "near_duplicates.features": (lambda x: near_duplicates(ONES, x, 2), X),
     "shortlist.relevance": (lambda x: shortlist(x, X, 2), ONES),
+    "shortlist.relevance (shared features)": (lambda x: shortlist(x, X, 2), np.ones((2, 5))),
     "shortlist.relevance (batch)": (lambda x: shortlist(x, X[None], 2), ONES[None]),
     "shortlist.features": (lambda x: shortlist(ONES, x, 2), X),
     "shortlist.features (batch)": (lambda x: shortlist(ONES[None], x, 2), X[None]),
@@ -186,10 +187,19 @@ NUMBERS = {
 
 # Parameters that take arrays of more dimensions, or of any length.
 ANY_DIMENSIONS = {"deciles.x", "DesignRegression.fit.y", "DesignRegression.fit.y (function)"}
-ANY_LENGTH = {"Zonotope.contains.x", "Zonotope.support.direction"}
+ANY_LENGTH = {
+    "shortlist.relevance (shared features)",
+    "Zonotope.contains.x",
+    "Zonotope.support.direction",
+}
 # Parameters that take one problem, or a batch of them.
 THREE_DIMENSIONS = {"shortlist.features", "shortlist.features (batch)"}
-THREE_DIMENSIONS |= {"pick.features", "pick.features (batch)", "pick.relevance"}
+THREE_DIMENSIONS |= {
+    "shortlist.relevance",
+    "pick.features",
+    "pick.features (batch)",
+    "pick.relevance",
+}
 
 SETS = "an array of sets is welcome"
 ITEMS = {
@@ -212,6 +222,7 @@ ITEMS = {
     "Draws.mcse.S": (DRAWS.mcse, ""),
     "Samples.to_arviz.items": (DRAWS.to_arviz, ""),
     "pick.given": (lambda S: pick(X, 2, given=S), ""),
+    "shortlist.given": (lambda S: shortlist(ONES, X, 3, given=S), ""),
     "shortlist.include": (lambda S: shortlist(ONES, X, 3, include=S), ""),
     "shortlist.exclude": (lambda S: shortlist(ONES, X, 3, exclude=S), ""),
     "relative_error.S": (lambda S: diagnostics.relative_error(DRAWS, S), ""),
