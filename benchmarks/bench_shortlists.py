@@ -42,7 +42,11 @@ def run(quick: bool) -> list[Row]:
     if peer("pyversity") is None:
         return [missing("shortlists", "pyversity")]
     sizes = (100,) if quick else (100, 1000)
-    return [*(row for n in sizes for row in time_of_call(n, quick)), cold_start(quick)]
+    return [
+        *(row for n in sizes for row in (*time_of_call(n, quick), *with_groups(n))),
+        batch(),
+        cold_start(quick),
+    ]
 
 
 def once(quick: bool) -> list[Row]:
@@ -77,6 +81,37 @@ def time_of_call(n: int, quick: bool) -> list[Row]:
         for name in jobs
         if name != "pyversity"
     ]
+
+
+def with_groups(n: int) -> list[Row]:
+    """At most three items of each of five groups, beside a list without groups."""
+    rng = np.random.default_rng(SEED)
+    X, scores = rng.standard_normal((n, 384), dtype=np.float32), rng.random(n, dtype=np.float32)
+    groups = [f"group {i % 5}" for i in range(n)]
+    quotas = partial(shortlist, scores, X, K, groups=groups, at_most=3)
+    jobs = {
+        "groups": Job(lambda: [quotas() for _ in range(20)], 20),
+        "none": Job(lambda: [shortlist(scores, X, K) for _ in range(20)], 20),
+    }
+    seconds = interleaved(jobs, repeats=9)
+    what = f"{K} of {n:,} items: with groups over without"
+    return [{"what": what, "at_most": 5.0, **compare(seconds, "groups", "none")}]
+
+
+def batch() -> Row:
+    """100 lists of 100 candidates: a Python loop over pyversity's DPP over one call."""
+    diversify = peer("pyversity").diversify
+    rng = np.random.default_rng(SEED)
+    X = rng.standard_normal((100, 100, 384), dtype=np.float32)
+    scores = rng.random((100, 100))
+
+    def loop() -> list[Any]:
+        return [diversify(X[b], scores[b], K, strategy="dpp") for b in range(len(X))]
+
+    jobs = {"pyversity": Job(loop), "zonodpp": Job(partial(shortlist, scores, X, K))}
+    seconds = interleaved(jobs, repeats=9)
+    what = f"100 lists of {K} of 100 items: a loop over pyversity's DPP over a batch of ours"
+    return {"what": what, "floor": 5.0, **compare(seconds, "pyversity", "zonodpp")}
 
 
 COLD = """

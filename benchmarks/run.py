@@ -44,7 +44,7 @@ NEARLY_ALL = 0.99  # of the rows, for the drift
 PACKAGES = (
     *("zonodpp", "numpy", "scipy", "numba", "llvmlite"),
     *("dppy", "cvxopt", "highspy", "networkx", "scikit-learn", "pyversity", "pyDOE3", "sumy"),
-    *("skmatter", "pypolycontain"),
+    *("skmatter", "pypolycontain", "apricot-select"),
 )
 
 

@@ -26,6 +26,7 @@ from zonodpp import (
     Zonotope,
     diagnostics,
     features,
+    pick,
     plotting,
     sample,
 )
@@ -144,9 +145,14 @@ NUMBERS = {
     ),
     "LandmarkSelector.transform.X": (FITTED.transform, X),
     "diverse_rows.weights": (lambda x: diverse_rows(pd.DataFrame(X), 2, weights=x), ONES),
+    "pick.features": (lambda x: pick(x, 2), X),
+    "pick.features (batch)": (lambda x: pick(x, 2), X[None]),
+    "pick.features (kernel)": (lambda x: pick(X, 1, kernel=lambda a, b: x), np.ones((5, 5))),
+    "pick.relevance": (lambda x: pick(X, 2, relevance=x), ONES),
     "near_duplicates.relevance": (lambda x: near_duplicates(x, X, 2), ONES),
     "near_duplicates.features": (lambda x: near_duplicates(ONES, x, 2), X),
     "shortlist.relevance": (lambda x: shortlist(x, X, 2), ONES),
+    "shortlist.relevance (shared features)": (lambda x: shortlist(x, X, 2), np.ones((2, 5))),
     "shortlist.relevance (batch)": (lambda x: shortlist(x, X[None], 2), ONES[None]),
     "shortlist.features": (lambda x: shortlist(ONES, x, 2), X),
     "shortlist.features (batch)": (lambda x: shortlist(ONES[None], x, 2), X[None]),
@@ -181,8 +187,19 @@ NUMBERS = {
 
 # Parameters that take arrays of more dimensions, or of any length.
 ANY_DIMENSIONS = {"deciles.x", "DesignRegression.fit.y", "DesignRegression.fit.y (function)"}
-ANY_LENGTH = {"Zonotope.contains.x", "Zonotope.support.direction"}
+ANY_LENGTH = {
+    "shortlist.relevance (shared features)",
+    "Zonotope.contains.x",
+    "Zonotope.support.direction",
+}
+# Parameters that take one problem, or a batch of them.
 THREE_DIMENSIONS = {"shortlist.features", "shortlist.features (batch)"}
+THREE_DIMENSIONS |= {
+    "shortlist.relevance",
+    "pick.features",
+    "pick.features (batch)",
+    "pick.relevance",
+}
 
 SETS = "an array of sets is welcome"
 ITEMS = {
@@ -204,6 +221,8 @@ ITEMS = {
     "Draws.rhat.S": (DRAWS.rhat, ""),
     "Draws.mcse.S": (DRAWS.mcse, ""),
     "Samples.to_arviz.items": (DRAWS.to_arviz, ""),
+    "pick.given": (lambda S: pick(X, 2, given=S), ""),
+    "shortlist.given": (lambda S: shortlist(ONES, X, 3, given=S), ""),
     "shortlist.include": (lambda S: shortlist(ONES, X, 3, include=S), ""),
     "shortlist.exclude": (lambda S: shortlist(ONES, X, 3, exclude=S), ""),
     "relative_error.S": (lambda S: diagnostics.relative_error(DRAWS, S), ""),

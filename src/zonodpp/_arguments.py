@@ -105,7 +105,8 @@ def as_reals(
         array = np.asarray(X)
     except Exception as error:  # arrays of other libraries refuse in many ways
         ragged = "inhomogeneous" in str(error)
-        why = "its parts differ in length" if ragged else in_one_line(error)
+        unequal = "its parts differ in length; pass parts of one length, or one at a time"
+        why = unequal if ragged else in_one_line(error)
         raise TypeError(f"{name} must hold real numbers: {why}") from None
     kind = "" if X is array else str(getattr(X, "dtype", getattr(X, "type", "")))
     if array.dtype.kind not in "biufO" or kind.startswith(_CATEGORIES):

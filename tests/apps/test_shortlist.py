@@ -235,6 +235,105 @@ def test_batches(items):
 # Limits.
 
 
+def test_a_batch_may_share_features(items):
+    relevance, features = items
+    queries = np.stack([relevance, relevance[::-1]])
+    for many in (queries, queries.tolist()):
+        found = shortlist(many, pd.DataFrame(features), 5)
+        single = [shortlist(each, features, 5).indices for each in queries]
+        assert_array_equal([each.indices for each in found], single)
+    with pytest.raises(ValueError, match="one row of scores for each list"):
+        shortlist(queries[:, :5], features, 3)
+
+
+def test_without_candidates_the_list_is_empty():
+    for relevance, features in (([], []), (np.zeros(0), np.zeros((0, 3)))):
+        found = shortlist(relevance, features, 5)
+        assert len(found) == 0
+        assert list(found) == found.labels == []
+        assert "0 items" in repr(found)
+    assert [len(each) for each in shortlist(np.zeros((2, 0)), np.zeros((2, 0, 3)), 5)] == [0, 0]
+
+
+@pytest.mark.parametrize("kind", ["cosine", "distance", "sparse"])
+def test_lists_differ_from_what_is_given(kind):
+    """Two clusters of equally relevant items, all of one of them near what was shown."""
+    rng = np.random.default_rng(0)
+    centres = np.repeat(np.eye(2) * 3 + 1, 10, axis=0)
+    features = centres + 0.1 * rng.normal(size=(20, 2))
+    if kind != "distance":
+        features = np.hstack([features, np.zeros((20, 9))])
+    if kind == "sparse":
+        features = sp.csr_array(features)
+    how = {"diversity": 1, "duplicates": None}
+    found = shortlist(np.ones(20), features, 3, given=[0, 4], **how)
+    assert not {0, 4} & set(found)
+    assert sum(item >= 10 for item in found) >= 2
+    last = shortlist(np.ones(20), features, 1, given=[15, 4], window=1, **how)
+    assert 15 not in list(last)
+    assert last.indices[0] >= 10
+    first = shortlist(np.ones(20), features, 1, given=[4, 15], window=1, **how)
+    assert first.indices[0] < 10
+    assert list(
+        shortlist(np.ones(20), features, 3, given=["b"], labels=list("abcdefghijklmnopqrst"))
+    ) == list(shortlist(np.ones(20), features, 3, given=[1]))
+
+
+def test_near_duplicates_of_what_is_given_stay_out(items):
+    relevance, features = items
+    twice = np.vstack([features, features])
+    scores = np.append(relevance, relevance)
+    best = shortlist(scores, twice, 6)
+    more = shortlist(scores, twice, 6, given=best.indices)
+    assert not set(best.indices % 60) & set(more.indices % 60)
+    kept = shortlist(scores, twice, 6, given=best.indices, include=[(best.indices[0] + 60) % 120])
+    assert (best.indices[0] + 60) % 120 in list(kept)  # what must be picked is
+    assert len(shortlist([2, 1], [[1.0, 0], [2.0, 0]], 1, given=[0])) == 0
+    with pytest.raises(ValueError, match="in include and in given"):
+        shortlist(relevance, features, 3, given=[1], include=[1])
+    with pytest.raises(ValueError, match="given needs answer='best'"):
+        shortlist(relevance, features, 3, given=[1], answer="draw")
+
+
+@pytest.mark.parametrize("width", [2, 12])
+def test_the_beginning_of_a_picked_order_is_the_better_shorter_list(width):
+    rng = np.random.default_rng(1)
+    relevance, features = rng.uniform(size=40), rng.normal(size=(40, width))
+    found = shortlist(relevance, features, 8, order="picked", diversity=0.5)
+    plain = shortlist(relevance, features, 8, diversity=0.5)
+    assert sorted(found) == sorted(plain)
+    assert_array_equal(found.relevance, relevance[found.indices])
+    q = found.relevance - relevance.min()
+    L = found.similarity * np.outer(q, q)
+    L += 0.1 * L.diagonal().mean() * np.eye(8)
+    for count in range(1, 8):  # each item is the best addition to those before it
+        added = [
+            np.linalg.det(L[np.ix_([*range(count), item], [*range(count), item])])
+            for item in range(count, 8)
+        ]
+        assert np.argmax(added) == 0
+    again = shortlist(
+        relevance, features, 8, order="picked", diversity=0.5, given=found.indices[:2]
+    )
+    assert len(again) == 8
+    assert list(shortlist(np.ones(3), np.eye(3), 2, order="picked")) == [0, 1]
+
+
+def test_quotas_look_at_enough_items():
+    """A short pool gives lists as diverse as all items do, at the same relevance."""
+    rng = np.random.default_rng(0)
+    relevance, features = rng.uniform(size=400), rng.normal(size=(400, 16))
+    groups = [i % 4 for i in range(400)]
+    limits = {"groups": groups, "at_most": 3, "at_least": {1: 2}}
+    found = shortlist(relevance, features, 10, **limits)
+    members = np.bincount(found.indices % 4, minlength=4)
+    assert members.max() <= 3
+    assert members[1] >= 2
+    everything = shortlist(relevance, features, 10, costs=np.zeros(400), budget=1.0, **limits)
+    assert found.given_up <= 0.1 + 1e-9
+    assert found.diversity > everything.diversity - 0.02
+
+
 def test_budget(items):
     costs = np.random.default_rng(3).uniform(1, 5, 60)
     for diversity in (0, 0.2, 1):
@@ -492,11 +591,13 @@ def test_bad_input(items):
         shortlist([1, np.nan, 1], np.eye(3), 2)
     with pytest.raises(ValueError, match="one entry for each of the 60 items"):
         shortlist(relevance[:5], features, 2)
+    with pytest.raises(ValueError, match="features is empty"):
+        shortlist(np.ones(3), np.zeros((3, 0)), 2)
     for shape in ((0, 3), (3, 0)):
         with pytest.raises(ValueError, match="features is empty"):
-            shortlist(np.ones(shape[0]), np.zeros(shape), costs=np.ones(shape[0]), budget=3)
-        with pytest.raises(ValueError, match="features is empty"):
             near_duplicates(np.ones(shape[0]), np.zeros(shape))
+    with pytest.raises(ValueError, match="each of the 0 items"):
+        shortlist([1.0], [], 2)
     with pytest.raises(ValueError, match="features has NaN"):
         shortlist([1, 1], [[1.0, np.inf], [0, 1]], 1)
     with pytest.raises(ValueError, match="features has NaN"):

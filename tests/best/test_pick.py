@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from zonodpp import find_map, pick
-from zonodpp.best import greedy
+from zonodpp.best import coverage, greedy
+from zonodpp.best.coverage import Coverage
 from zonodpp.best.volume import VolumeOfFeatures
 from zonodpp.features import similarity
 from zonodpp.targets import DPP
@@ -158,6 +159,37 @@ def test_the_check_rejects_stale_gains(levels, monkeypatch):
     assert pick(X, 20).tolist() == expected
     monkeypatch.setattr("zonodpp.best.volume.VolumeOfFeatures", NeverRefreshed)
     assert pick(X, 20).tolist() != expected
+
+
+class NeverCovered(Coverage):
+    """The broken twin: picks do not lower the gains of others."""
+
+    def add(self, item):
+        covered = self.covered
+        super().add(item)
+        self.covered = covered
+
+
+@pytest.mark.parametrize("kept", [2**31, 0], ids=["kernel in memory", "kernel in parts"])
+def test_coverage_in_parts(kept, monkeypatch):
+    monkeypatch.setattr(coverage, "_KEPT", kept)
+    monkeypatch.setattr(coverage, "_BLOCK", 150)
+    monkeypatch.setattr(coverage, "_CACHED", 100)
+    rng = np.random.default_rng(5)
+    rows = np.repeat(rng.normal(size=(12, 7)), 4, axis=0) + 0.3 * rng.normal(size=(48, 7))
+    expected = plain_coverage(cosines(rows), 30, [2, 7])
+    assert pick(rows, 30, objective="coverage", given=[2, 7]).tolist() == expected
+    single = pick(rows.astype(np.float32), 30, objective="coverage", given=[2, 7])
+    assert single.tolist() == expected
+    monkeypatch.setattr(coverage, "Coverage", NeverCovered)
+    assert pick(rows, 30, objective="coverage", given=[2, 7]).tolist() != expected
+
+
+def test_coverage_when_all_is_covered():
+    rows = np.repeat(np.eye(3), 5, axis=0)
+    found, gains = pick(rows, 15, objective="coverage", return_gains=True)
+    assert found.tolist() == [0, 5, 10, 1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
+    assert gains.tolist() == [5.0] * 3 + [0.0] * 12
 
 
 def test_gains_multiply_to_the_determinant():
@@ -322,7 +354,7 @@ BAD = [
     ((np.ones((2, 2)) * 1j, 1), {}, TypeError, "real numbers"),
     ((np.ma.masked_array(np.ones((2, 2)), [[1, 0], [0, 0]]), 1), {}, ValueError, "masked"),
     (([["a", "b"], ["c", "d"]], 1), {}, TypeError, "real numbers"),
-    (([np.ones((2, 2)), np.ones((3, 2))], 1), {}, ValueError, "different lengths"),
+    (([np.ones((2, 2)), np.ones((3, 2))], 1), {}, TypeError, "one at a time"),
     ((np.ones(3), 1), {}, ValueError, "2 dimensions"),
     ((np.ones((0, 3)), 0), {}, ValueError, "not be empty"),
     ((np.ones((3, 2)), -1), {}, ValueError, "k must be at least 0"),
@@ -333,6 +365,7 @@ BAD = [
     ((np.ones((2, 3, 2)), 1), {"relevance": np.ones((3, 3))}, ValueError, "each of the 2 problems"),
     ((np.ones((3, 2)), 1), {"given": [3]}, ValueError, "from 0 to 2"),
     ((np.ones((3, 2)), 1), {"given": [-1]}, ValueError, "from 0 to 2"),
+    ((np.ones((3, 2)), 1), {"given": [0, 0]}, ValueError, "same item twice"),
     ((np.ones((3, 2)), 1), {"given": ["a"]}, TypeError, "item numbers"),
     ((np.ones((3, 2)), 1), {"given": [[0]]}, ValueError, "one row for each problem"),
     ((np.ones((3, 2)), 1), {"objective": "size"}, ValueError, "'volume', 'coverage', 'farthest'"),

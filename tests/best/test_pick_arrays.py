@@ -100,6 +100,16 @@ def test_nan_is_refused(make):
         pick(make(X), 2, kernel="laplacian")
 
 
+def test_neither_an_offset_nor_a_unit_changes_a_distance(make):
+    """Entries are such that an offset is added without rounding."""
+    rows = np.random.default_rng(2).integers(-999, 999, size=(1500, 12)) / 256
+    expected = pick(rows, 20, kernel="rbf")
+    for same in (rows + 2.0**30, rows * 1e-30, rows * 1e130):
+        assert_array_equal(np.asarray(pick(make(same), 20, kernel="rbf")), expected)
+    single = (rows * 1e-30).astype(np.float32)
+    assert_array_equal(np.asarray(pick(make(single), 20, kernel="rbf")), expected)
+
+
 @torch_only
 def test_half_precision_and_gradients():
     for kind in (torch.float16, torch.bfloat16):

@@ -43,6 +43,7 @@ def test_langchain():
     assert len({document.page_content for document in found}) == len(found) == 6
     assert found[0].page_content == TEXTS[4]
     assert len(compressor.compress_documents(given[:2], "a question")) == 2
+    assert list(compressor.compress_documents([], "a question")) == []
 
 
 def test_llama_index():
@@ -61,3 +62,21 @@ def test_llama_index():
     found = make(embed_model=Hashed(embed_dim=16), k=6).postprocess_nodes(nodes)
     assert len({node.node.get_content() for node in found}) == len(found) == 6
     assert found[0].node.get_content() == TEXTS[0]
+    assert make(embed_model=Hashed(embed_dim=16)).postprocess_nodes([]) == []
+
+
+def test_haystack(monkeypatch):
+    monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
+    haystack = pytest.importorskip("haystack")
+    ranker = recipe("haystack")["DiverseRanker"](k=6)
+    documents = [
+        haystack.Document(id=str(i), content=text, embedding=embed(text), score=1 / (1 + i))
+        for i, text in enumerate(TEXTS)
+    ]
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("ranker", ranker)
+    found = pipeline.run({"ranker": {"documents": documents}})["ranker"]["documents"]
+    assert len({document.content for document in found}) == len(found) == 6
+    assert found[0].content == TEXTS[0]
+    assert len(ranker.run(documents=documents[:2])["documents"]) == 2
+    assert ranker.run(documents=[])["documents"] == []

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from zonodpp._arguments import as_matrix
+from zonodpp._arguments import as_reals
 from zonodpp._imports import on_use
-from zonodpp._types import Floats
+from zonodpp._types import Floats, MatrixLike
 
 # An array of NumPy, PyTorch, CuPy, JAX, ...: these types have no common base.
 Array: TypeAlias = Any
@@ -84,29 +84,15 @@ def real_array(X: Array, name: str) -> Array:
     return xp.astype(X, xp.float32)
 
 
-def _real_numpy(X: Any, name: str) -> Array:
-    if np.ma.is_masked(X):
-        raise ValueError(f"{name} has masked entries; fill or drop them first")
-    if isinstance(X, np.ndarray):
-        plain = np.asarray(X)
-        if plain.dtype in (np.float32, np.float64) and plain.dtype.isnative:
-            strided = plain.ndim > 1 and not (
-                plain.flags.c_contiguous or plain.T.flags.c_contiguous
-            )
-            return np.ascontiguousarray(plain) if strided else plain
-        if plain.dtype == np.float16:
-            return plain.astype(np.float32)
-    try:
-        shape = np.shape(X)
-    except ValueError:
-        raise ValueError(
-            f"{name} must be one array: its rows or its problems have different lengths; pass "
-            "problems of different sizes one at a time"
-        ) from None
-    if len(shape) < 2:  # a column, which `as_matrix` does not take
-        return np.asarray(as_matrix(np.reshape(X, (-1, 1)), name)).reshape(shape)
-    flat = as_matrix(X if len(shape) == 2 else np.reshape(X, (-1, shape[-1])), name)
-    return np.asarray(flat).reshape(shape)
+def _real_numpy(X: MatrixLike, name: str) -> Array:
+    found = as_reals(X, name, dtype=None)
+    if found.dtype == np.float16:
+        return found.astype(np.float32)
+    if found.dtype not in (np.float32, np.float64) or not found.dtype.isnative:
+        with np.errstate(over="ignore"):  # numbers of a wider type become infinite
+            return found.astype(np.float64)
+    strided = found.ndim > 1 and not (found.flags.c_contiguous or found.T.flags.c_contiguous)
+    return np.ascontiguousarray(found) if strided else found
 
 
 def on_host(X: Array) -> Floats:

@@ -68,9 +68,10 @@ class FeatureItems:
             return self.along(keys[0])[:, None]
         return self._against(namespace_of(self.rows).stack(list(keys)))
 
-    def columns_at(self, found: Array) -> Array:
-        """Return the columns of the kernel, (n, b), of the items at some places."""
-        return self._against(self.take(found).rows)
+    def rows_of_kernel(self, found: Array) -> Array:
+        """Return the rows of the kernel, (b, n), of the items at some places."""
+        block = self.take(found).rows @ self.rows.T
+        return block if self.scale is None else block * self.scale
 
     def _against(self, vectors: Array) -> Array:
         blocks = [block for _, block in self.products(vectors)]
@@ -108,10 +109,13 @@ class KernelItems:
 
     def columns(self, keys: Sequence[int]) -> Array:
         """Return the columns of the kernel, (n, b), of items with such keys."""
-        return self.columns_at(indices_like(self.diagonal, keys))
+        return self._columns_at(indices_like(self.diagonal, keys))
 
-    def columns_at(self, found: Array) -> Array:
-        """Return the columns of the kernel, (n, b), of some of all items."""
+    def rows_of_kernel(self, found: Array) -> Array:
+        """Return the rows of the kernel, (b, n), of some of all items."""
+        return self._columns_at(found).T
+
+    def _columns_at(self, found: Array) -> Array:
         whole = self.all or self
         block = self.kernel(self.rows, rows_at(whole.rows, found))
         if self.scale is None or whole.scale is None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_count, as_flag, as_positive, one_of
+from zonodpp._arguments import as_count, as_flag, as_items, as_positive, one_of
+from zonodpp._types import ItemsLike, MatrixLike
 from zonodpp.best.arrays import Array, indices_like, is_foreign, namespace_of, real_array
 from zonodpp.best.coverage import pick_covering
 from zonodpp.best.farthest import Farthest
@@ -27,11 +29,11 @@ _RIDGE = 0.1
 
 
 def pick(
-    features: Any,
+    features: MatrixLike | Array,
     k: int,
     *,
-    relevance: Any = None,
-    given: Any = None,
+    relevance: ArrayLike | Array | None = None,
+    given: ItemsLike | Array | None = None,
     kernel: KernelLike = "cosine",
     gamma: float | None = None,
     ridge: float | None = None,
@@ -39,7 +41,7 @@ def pick(
     window: int | None = None,
     swaps: int = 0,
     return_gains: bool = False,
-) -> Any:  # indices, or (indices, gains), of the library of the features
+) -> Array | tuple[Array, Array]:
     """Pick the best k items, which differ from each other, in the order of the picks.
 
     Items are picked one by one, each the best addition to those before it: the beginning of a list
@@ -240,7 +242,10 @@ class _Goal:
 
 
 def _reach_in_passes(
-    goal: _Goal, source: RowSource, relevance: Any, given: Any
+    goal: _Goal,
+    source: RowSource,
+    relevance: ArrayLike | Array | None,
+    given: ItemsLike | Array | None,
 ) -> tuple[list[int], list[Array]]:
     """Solve a problem whose rows are read in passes."""
     if goal.kernel not in ("cosine", "linear") or goal.objective == "coverage":
@@ -272,7 +277,12 @@ def _reach_in_passes(
 
 
 def _reach_each(
-    goal: _Goal, X: Any, q: Array | None, given: Any, like: Array, return_gains: bool
+    goal: _Goal,
+    X: Any,
+    q: Array | None,
+    given: ItemsLike | Array | None,
+    like: Array,
+    return_gains: bool,
 ) -> Any:
     """Solve problems one after the other; stack what was picked."""
     count = X.shape[0] if q is None or X.ndim == 3 else q.shape[0]
@@ -291,7 +301,9 @@ def _reach_each(
     return (indices, gains) if return_gains else indices
 
 
-def _answer(like: Array, picks: list[int], gains: list[Array], return_gains: bool) -> Any:
+def _answer(
+    like: Array, picks: list[int], gains: list[Array], return_gains: bool
+) -> Array | tuple[Array, Array]:
     indices = indices_like(like, picks)
     if not return_gains:
         return indices
@@ -300,10 +312,10 @@ def _answer(like: Array, picks: list[int], gains: list[Array], return_gains: boo
     return indices, xp.stack(gains) if gains else none
 
 
-def _relevance_of(relevance: Any, X: Any, n: int | None) -> Array:
+def _relevance_of(relevance: ArrayLike | Array, X: Any, n: int) -> Array:
     """Return relevance as an array of the library, type and device of the features."""
     q = real_array(relevance, "relevance")
-    if n is not None and (q.ndim not in (1, 2) or q.shape[-1] != n):
+    if q.ndim not in (1, 2) or q.shape[-1] != n:
         raise ValueError(
             f"relevance must have one entry for each of the {n} items, or for each problem of a "
             f"batch a row of them; got shape {tuple(q.shape)}"
@@ -326,36 +338,17 @@ def _relevance_of(relevance: Any, X: Any, n: int | None) -> Array:
     return xp.asarray(q, dtype=X.dtype, device=X.device)
 
 
-def _indices(given: Any) -> Any:
-    """Return item numbers as lists of whole numbers."""
-    if given is None:
-        return []
-    numbers = given.tolist() if hasattr(given, "tolist") else given
-    found = np.asarray(numbers)
-    if found.size and not np.issubdtype(found.dtype, np.integer):
-        raise TypeError(
-            f"given must hold item numbers (integers from 0), got {found.dtype} entries"
-        )
-    return found.tolist()
-
-
-def _given_items(given: Any, n: int, count: int | None) -> list[list[int]]:
-    """Return the given items of each problem."""
-    try:
-        numbers = np.asarray(_indices(given), dtype=np.int64)
-    except ValueError:
-        raise ValueError(
-            "given must have rows of one length, one for each problem; fill shorter ones up with -1"
-        ) from None
-    if numbers.ndim == 2 and numbers.shape[0] != count:
+def _given_items(given: ItemsLike | Array | None, n: int, count: int | None) -> list[list[int]]:
+    """Return the given items of each problem; those of a batch may be filled up with -1."""
+    numbers: Any = given
+    if is_foreign(given) and hasattr(given, "tolist"):  # it may lie on a device
+        numbers = numbers.tolist()
+    filled = count is not None and np.ndim(numbers) == 2
+    items = as_items(() if numbers is None else numbers, n, "given", filled=filled)
+    if items.ndim > 2 or (items.ndim == 2 and len(items) != count):
         raise ValueError(
             "given must be a list of item numbers or, for a batch, one row for each problem; got "
-            f"shape {numbers.shape}"
+            f"shape {items.shape}"
         )
-    if numbers.size and (numbers.min() < -1 or numbers.max() >= n):
-        found = f"values from {numbers.min()} to {numbers.max()}"
-        raise ValueError(f"given must hold item numbers from 0 to {n - 1}, got {found}")
-    if numbers.ndim < 2 and (numbers < 0).any():
-        raise ValueError(f"given must hold item numbers from 0 to {n - 1}, got -1")
-    rows = numbers if numbers.ndim == 2 else numbers[None, :].repeat(count or 1, axis=0)
-    return [list(dict.fromkeys(row[row >= 0].tolist())) for row in rows]
+    rows = items if items.ndim == 2 else items[None, :].repeat(count or 1, axis=0)
+    return [row[row >= 0].tolist() for row in rows]

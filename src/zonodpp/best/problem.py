@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,9 +13,11 @@ from zonodpp._arguments import as_positive
 from zonodpp.best.arrays import (
     Array,
     eps_of,
+    indices_like,
     is_foreign,
     namespace_of,
     on_host,
+    rows_at,
 )
 from zonodpp.best.items import FeatureItems, Items, KernelItems
 from zonodpp.features.kernels import kernel_columns
@@ -22,7 +25,7 @@ from zonodpp.features.similarity import kernel_for, median_gamma
 from zonodpp.numerics.arrays import unit_rows
 from zonodpp.numerics.kernel_function import KernelLike
 
-_MEDIAN_ROWS = 1000  # rows of an array of another library from which the bandwidth is computed
+_MEDIAN_ROWS = 1000  # rows that give the bandwidth for another library, as many as for NumPy
 _ASYMMETRY = 1e-5  # of a kernel matrix relative to its diagonal: what single precision may show
 _DIAGONAL_BLOCK = 64  # rows of a block of a kernel function, of which the diagonal is taken
 
@@ -205,10 +208,11 @@ def _foreign_kernel(X: Array, kernel: KernelLike, gamma: float | None) -> Kernel
             "'rbf', 'precomputed' and your own function"
         )
     if gamma is None:
-        step = -(-X.shape[0] // _MEDIAN_ROWS)
-        gamma = median_gamma(on_host(X[::step, :]))
+        n = X.shape[0]
+        few = np.linspace(0, n - 1, min(n, _MEDIAN_ROWS)).astype(int).tolist()
+        gamma = median_gamma(on_host(rows_at(X, indices_like(X, few))))
     ones = namespace_of(X).ones_like(X[:, 0])
-    return KernelItems(X, partial(_rbf_block, gamma), None, ones)
+    return KernelItems(X, partial(_rbf_block, math.sqrt(gamma)), None, ones)
 
 
 def _foreign_block(kernel: Any, X: Array, Y: Array) -> Array:
@@ -221,8 +225,12 @@ def _foreign_block(kernel: Any, X: Array, Y: Array) -> Array:
     return block
 
 
-def _rbf_block(gamma: float, X: Array, Y: Array) -> Array:
-    """Return exp(-gamma |x - y|^2) from differences: expanded squares lose digits of near rows."""
+def _rbf_block(root: float, X: Array, Y: Array) -> Array:
+    """Return exp(-|root (x - y)|^2), with the root of gamma.
+
+    Squares of differences, and not expanded ones, so that an offset of all rows changes nothing;
+    and differences in the unit of gamma, so that their squares neither overflow nor vanish.
+    """
     xp = namespace_of(X)
-    apart = [X - Y[row, :] for row in range(Y.shape[0])]
-    return xp.exp(-gamma * xp.stack([xp.vecdot(rows, rows) for rows in apart], axis=1))
+    apart = [(X - Y[row, :]) * root for row in range(Y.shape[0])]
+    return xp.exp(-xp.stack([xp.vecdot(rows, rows) for rows in apart], axis=1))

@@ -45,7 +45,7 @@ def _features_of(items: Items) -> Floats:
         rows = on_host(items.rows)
         return rows if items.scale is None else rows * on_host(items.scale)[:, None]
     everything = indices_like(items.diagonal, range(items.diagonal.shape[0]))
-    return pivoted_factor(on_host(items.columns_at(everything)), eps_of(items.diagonal))
+    return pivoted_factor(on_host(items.rows_of_kernel(everything)), eps_of(items.diagonal))
 
 
 def _outside(rows: Floats, given: Floats, ridge: float) -> Floats:

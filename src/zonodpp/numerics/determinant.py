@@ -5,7 +5,9 @@ of coordinates that no two items share, so both parts are one Gram-Schmidt proce
 adds to log det is the log of the squared length of its part outside the span of those picked. A
 step costs one product with Phi, O(n m) for m features, however many items were picked (the fast
 greedy algorithm of Chen, Zhang and Zhou, 2018, in terms of features). Without a ridge this is QR
-with column pivoting, for columns whose lengths may differ by hundreds of orders of magnitude.
+with column pivoting, for columns whose lengths may differ by hundreds of orders of magnitude. So
+gains are compared by their logs, and this loop stays apart from the picks of `best/volume.py`,
+which compare plain numbers, of single precision too.
 """
 
 from __future__ import annotations

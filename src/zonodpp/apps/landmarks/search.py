@@ -6,7 +6,8 @@ other items is ``R = Phi M Phi' + diag(tail)``, where ``M = I - Phi_B' G^-1 Phi_
 ``G = Phi_B Phi_B' + diag(tail_B)``. Adding landmark j lowers the trace of R by
 ``sum_i R_ij^2 / R_jj``. Adding or removing a landmark changes M by a matrix of rank one. The trace
 that each candidate would give follows from two numbers, and with p features an update of these
-takes O(p) operations for each item.
+takes O(p) operations for each item. Landmarks are also taken out, by which the gains of others
+rise: they are no upper bounds of later ones, on which the greedy picks of `best` rest.
 """
 
 from __future__ import annotations

@@ -20,22 +20,34 @@ class Candidates(NamedTuple):
     """Items that may be picked: those that must be picked, then the most relevant first.
 
     Similarity is ``exp(-distance / spread)`` or, without a spread, the cosine of rows of length
-    one. Items closer than ``least_distance`` are never picked together.
+    one. Items closer than ``least_distance`` are never picked together. Items that were shown
+    before repel those that are picked.
     """
 
     relevance: Floats
     rows: Matrix
     spread: float | None
     least_distance: float
+    shown: Matrix | None = None
 
     @classmethod
     def of(
-        cls, rows: Matrix, some: Integers, relevance: Floats, k: int, duplicates: float | None
+        cls,
+        rows: Matrix,
+        some: Integers,
+        relevance: Floats,
+        k: int,
+        duplicates: float | None,
+        shown: Integers | tuple[()] = (),
     ) -> Self:
         """Choose the similarity of some of the rows, whose relevance is given.
 
         This is the cosine, or for fewer than k columns that of distances.
         """
+        if len(shown):
+            both = cls.of(rows, np.append(some, shown), relevance, k, duplicates)
+            m = len(some)
+            return both._replace(rows=both.rows[:m], shown=both.rows[m:])
         if duplicates is not None and not 0.0 < duplicates <= 1.0:
             raise ValueError(f"duplicates must be above 0 and at most 1, got {duplicates}")
         near = -1.0 if duplicates is None else max(1.0 - duplicates, _ROUNDING)
@@ -51,6 +63,12 @@ class Candidates(NamedTuple):
     def take(self, some: Integers) -> Self:
         """Return some of the items."""
         return self._replace(relevance=self.relevance[some], rows=self.rows[some])
+
+    def near_shown(self) -> Booleans:
+        """Tell which items nearly duplicate one that was shown."""
+        assert self.shown is not None
+        found = 1.0 - self.similarity(self.shown) <= self.least_distance
+        return np.asarray(found.any(axis=0))
 
     def similarity(self, rows: Matrix, others: Matrix | None = None) -> Floats:
         """Return how alike the given rows and others (columns) are, by default all items."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonodpp._arguments import as_column
 from zonodpp._types import Integers, MatrixLike
 from zonodpp.apps.shortlists.candidates import Candidates
 from zonodpp.apps.shortlists.shortlist import Shortlist, as_rows, shortlist
@@ -106,6 +107,7 @@ def near_duplicates(
         raise ValueError(f"threshold must be above 0 and at most 1, got {threshold}")
     rows = as_rows(features)
     n = rows.shape[0]
+    relevance = as_column(relevance, n, "relevance")
     items = Candidates.of(rows, np.arange(n), np.zeros(n), k, threshold)
     blocks = []
     for start in range(0, n, _ROWS):

@@ -66,6 +66,36 @@ class Limits(NamedTuple):
             tuple(codes),
         )
 
+    def of_first(self, count: int) -> Self:
+        """Return the limits with the first items alone."""
+        return self._replace(costs=self.costs[:count], groups=self.groups[:count])
+
+    def by_quotas(self, fixed: int, k: int) -> Integers:
+        """Return the most relevant list that keeps to the quotas, near-duplicates not considered.
+
+        The first ``fixed`` items are in it, then come those that ``at_least`` needs.
+        """
+        rank = self._ranks()
+        allowed, needed = rank < self.most[self.groups], rank < self.least[self.groups]
+        allowed[:fixed] = needed[:fixed] = True
+        needed &= allowed
+        return np.append(np.flatnonzero(needed), np.flatnonzero(allowed & ~needed))[:k]
+
+    def reach(self, chosen: Integers, times: int) -> int:
+        """Return how many items, of the first ones, have ``times`` as many of each group."""
+        counts = np.bincount(self.groups[chosen], minlength=len(self.least))
+        within = np.flatnonzero(self._ranks() < times * counts[self.groups])
+        return int(within[-1]) + 1 if within.size else 0
+
+    def _ranks(self) -> Integers:
+        """Return how many items of its group come before each item."""
+        by_group = np.argsort(self.groups, kind="stable")
+        sizes = np.bincount(self.groups, minlength=len(self.least))
+        first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        ranks = np.empty_like(by_group)
+        ranks[by_group] = np.arange(len(by_group)) - first
+        return ranks
+
     def conflict(self, fixed: int, k: int) -> str | None:
         """Say which limits no list of at most k items keeps to; None if there is such a list.
 

@@ -7,7 +7,9 @@ as the list stays above the relevance asked for. The energy of a pair grows with
 items become alike, so low energy means that even the two nearest items are far apart, not only that
 the mean distance is large. Larger powers favour the smallest distance, smaller ones the mean.
 
-The search needs NumPy alone: it computes a row of the similarity matrix when an item enters.
+These are exchanges at a level of relevance, so they share no loop with the greedy picks of `best`:
+no exchange is the next pick of an order. The search needs NumPy alone: it computes a row of the
+similarity matrix when an item enters.
 """
 
 from __future__ import annotations
@@ -42,6 +44,10 @@ def most_relevant(items: Candidates, k: int, fixed: int, limits: Limits | None) 
     if conflict:
         raise ValueError(f"no list keeps to the limits: {conflict}")
     included = np.arange(fixed)
+    if limits is not None and limits.budget == np.inf:
+        found = limits.by_quotas(fixed, k)
+        if len(found) and not items.take(found).near(slice(None)).any():
+            return found
     found = extended(items, included, k, limits)
     if limits is None:
         return found
@@ -133,7 +139,9 @@ def diversify(
     table = _energy(items, rows) if n <= _TABLE else None
     repulsion = _energy(items, rows[chosen]) if table is None else table[chosen]  # with all items
     repulsion[np.arange(len(chosen)), chosen] = 0.0
-    total = repulsion.sum(axis=0)  # of each item with all chosen ones
+    total = repulsion.sum(axis=0)  # of each item with all chosen ones, and those shown before
+    if items.shown is not None:
+        total += _energy(items, items.shown).sum(axis=0)
     own = total[chosen]
     least = _WORTHWHILE * float(own.min())
     own[:fixed] = -_CHOSEN  # no gain is large enough to give these up
