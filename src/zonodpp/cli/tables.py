@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -72,9 +72,11 @@ class TextTable:
         row, width, blank = -1, len(self.names), 0
         alone = width == 1 and not self.surplus
         cut = _split_rows(self.source, self.delimiter, self.before)
-        lines = _from_first(cut)
         if self.named:
+            lines = _from_first(cut)
             next(lines)
+        else:  # a row of empty cells may be the first row
+            lines = dropwhile(lambda found: not found[1], cut)
         for line, cells in lines:
             if not cells or (len(cells) == 1 and not cells[0].strip() and width > 1):
                 blank += 1

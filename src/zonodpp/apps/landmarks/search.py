@@ -115,9 +115,11 @@ def random_pivots(
     X, rows, weights = given
     root = np.sqrt(weights)
     diagonal, columns, precision = kernel_columns(X[rows], kernel)
-    weighted = KernelColumns(
-        weights * diagonal, lambda items: columns(items) * root[:, None] * root[items], precision
-    )
+
+    def weighted_columns(span: slice, items: Integers) -> Floats:
+        return columns(span, items) * root[span, None] * root[items]
+
+    weighted = KernelColumns(weights * diagonal, weighted_columns, precision)
     G, pivots = partial_factor(weighted, m, 1e-10, rng)
     return rows[pivots], float(weighted.diagonal.sum() - np.einsum("ij,ij->", G, G))
 
