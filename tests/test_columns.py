@@ -297,7 +297,10 @@ def test_columns_and_rows(A):
         (lambda A: cur(A, 50), "at most 40"),
         (lambda A: ColumnSelector(target_weight=2).fit(A), "target_weight must be from 0 to 1"),
         (lambda A: ColumnSelector(3).fit(A, [1, 2]), "one entry for each of the 60 rows"),
-        (lambda A: ColumnSelector(3).fit(A).inverse_transform(A), "3 column(s), got shape (60, 40)"),
+        (
+            lambda A: ColumnSelector(3).fit(A).inverse_transform(A),
+            r"3 column\(s\), got shape \(60, 40\)",
+        ),
     ],
 )
 def test_errors_in_arguments(A, call, message):

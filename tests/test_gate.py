@@ -192,7 +192,11 @@ NUMBERS = {
 
 # Parameters that take arrays of more dimensions, or of any length.
 ANY_DIMENSIONS = {"deciles.x", "DesignRegression.fit.y", "DesignRegression.fit.y (function)"}
-ANY_LENGTH = {"ColumnSelector.inverse_transform.X", "Zonotope.contains.x", "Zonotope.support.direction"}
+ANY_LENGTH = {
+    "ColumnSelector.inverse_transform.X",
+    "Zonotope.contains.x",
+    "Zonotope.support.direction",
+}
 THREE_DIMENSIONS = {"shortlist.features", "shortlist.features (batch)"}
 
 SETS = "an array of sets is welcome"
