@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from zonodpp.cli import main
+from zonodpp.cli.header import is_gap
 from zonodpp.cli.inputs import read_table, read_weights
-from zonodpp.cli.interface import Input
+from zonodpp.cli.interface import Input, TreesOptions
 from zonodpp.cli.rows import read_frame
+from zonodpp.cli.trees import _read_graph
 
 NAMES = ["a", "b c", "2019", "2020", "inf", "nan", "0", "1", 'say "x"', "x\ry", "é", "a|b", "c;d"]
 LABELS = ["egg", "07", "007", "1e5", "New York", 'a "b"', "x\ry", "x\r\ny", "k;l", "k,l", "NA", "-"]
@@ -95,7 +98,7 @@ def _as_text(rng, values, names, labels):
         first = [*cells[0][1:], *cells[0][:1]]
         doubtful = not any(_is_number(cell) for cell in first) or n < 4
         doubtful = doubtful or cells[0][-d:] == [str(k) for k in range(d)]
-        doubtful = doubtful or all(map(_is_number, (row[0] for row in cells[1:])))
+        doubtful = doubtful or all(_is_number(row[0]) or is_gap(row[0]) for row in cells[1:])
         doubtful = doubtful or any(1500 <= abs(x) <= 2200 for x in values[0])
     separator = str(rng.choice([",", ";", "\t", "|"]))
     end = str(rng.choice(["\n", "\r\n", "\r"], p=[0.6, 0.3, 0.1]))
@@ -210,6 +213,32 @@ def check_weights(written, table):
     return ""
 
 
+def check_graph(rng):
+    """Write a cycle of nodes of odd names as an edge list, read it, and compare the names."""
+    signs = ['"', '""', ",", ";", "|", "#", "%", "b", "07", "\u00e9", "'"]
+    names = {"".join(rng.choice(signs, size=rng.integers(1, 4))) for _ in range(8)}
+    names |= {str(label).strip() for label in rng.choice(LABELS, size=3) if "\r" not in label}
+    names = sorted(names)
+    weighted, separator = rng.random() < 0.5, str(rng.choice([" ", ",", ";", "\t", "|", ", "]))
+    all_quoted = rng.random() < 0.3
+    lines = []
+    for k, name in enumerate(names):
+        words = [_quoted_word(end, all_quoted) for end in (name, names[k - 1])]
+        lines.append(separator.join([*words, *[str(k + 1)] * weighted]) + "\n")
+    Path("graph.edges").write_text("".join(lines), encoding="utf-8")
+    try:
+        target = _read_graph(TreesOptions(file="graph.edges"))
+    except ValueError as error:
+        return f"refused: {error}: {lines}"
+    found = sorted({end for label in target.labels for end in label[:2]})
+    return "" if found == names else f"nodes {found} not {names}: {lines}"
+
+
+def _quoted_word(name, always):
+    plain = re.fullmatch(r"[^,;|\s\"#%]+", name)
+    return name if plain and not always else '"' + name.replace('"', '""') + '"'
+
+
 def run_commands(path, written):
     """Run commands on a file: each succeeds, or ends with one readable line."""
     words = [f"--id={written.options['id']}"] if "id" in written.options else []
@@ -234,8 +263,13 @@ def run_tables(count, seed, keep):
     """Write and read so many tables; return the number of failures."""
     failures = 0
     for number in range(count):
-        written = make_table(np.random.default_rng([seed, number]))
+        rng = np.random.default_rng([seed, number])
+        written = make_table(rng)
         wrong = check(written)
+        odd = check_graph(rng)
+        if odd:
+            failures += 1
+            print(f"graph {number}: {odd}", flush=True)
         if wrong:
             failures += 1
             path = keep / f"table-{number}-{written.name}"

@@ -31,9 +31,12 @@ from zonodpp import (
     sample,
 )
 from zonodpp.apps import (
+    ColumnSelector,
     DesignRegression,
     LandmarkSelector,
+    cur,
     diverse_rows,
+    interpolative,
     near_duplicates,
     rouge,
     shortlist,
@@ -60,6 +63,7 @@ TREES = sample(GRAPH, 5, rng=0)
 TEXT = ["Oil lamps burned.", "The sea was calm.", "Whales swam south.", "Ships came home late."]
 TOKENS = [["a", "b"], ["b"], ["c"]]
 FITTED = LandmarkSelector(2, random_state=0).fit(X)
+SELECTED = ColumnSelector(1).fit(X)
 LINE = DesignRegression(4, random_state=0).fit(X, ONES)
 
 
@@ -134,6 +138,13 @@ NUMBERS = {
         ONES,
     ),
     "DesignRegression.predict.X": (LINE.predict, X),
+    "ColumnSelector.fit.X": (ColumnSelector(1).fit, X),
+    "ColumnSelector.transform.X": (SELECTED.transform, X),
+    "ColumnSelector.inverse_transform.X": (SELECTED.inverse_transform, X[:, :1]),
+    "cur.A": (lambda x: cur(x, 1), X),
+    "interpolative.A": (lambda x: interpolative(x, 1), X),
+    "interpolative.A (function)": (lambda x: interpolative(batches(x), 1), X),
+    "interpolative.A (Dask)": (lambda x: interpolative(dask(x), 1), X),
     "LandmarkSelector.fit.X": (lambda x: LandmarkSelector(2).fit(x), X),
     "LandmarkSelector.fit.X (function)": (
         lambda x: LandmarkSelector(2, transformer="pca").fit(batches(x)),
@@ -189,6 +200,7 @@ NUMBERS = {
 ANY_DIMENSIONS = {"deciles.x", "DesignRegression.fit.y", "DesignRegression.fit.y (function)"}
 ANY_LENGTH = {
     "shortlist.relevance (shared features)",
+    "ColumnSelector.inverse_transform.X",
     "Zonotope.contains.x",
     "Zonotope.support.direction",
 }
@@ -259,6 +271,12 @@ NO_INPUT = {
     "SetTracker.fill.subsets": MADE,
     "SetTracker.fill.tracked": MADE,
     "LabelledItems.__init__.labels": MADE,
+    "CUR.__init__.columns": MADE,
+    "CUR.__init__.middle": MADE,
+    "CUR.__init__.rows": MADE,
+    "Interpolation.__init__.coefficients": MADE,
+    "Interpolation.__init__.columns": MADE,
+    "ColumnSelector.fit.y": "classes may be text: test_columns.py",
     "ProjectionDPP.from_graph.G": "a graph: test_arguments.py has damaged ones",
     "SpanningTrees.__init__.G": "a graph: test_arguments.py has damaged ones",
     "diverse_rows.table": "cells of any type: test_rows.py",

@@ -297,7 +297,10 @@ def test_columns_and_rows(A):
         (lambda A: cur(A, 50), "at most 40"),
         (lambda A: ColumnSelector(target_weight=2).fit(A), "target_weight must be from 0 to 1"),
         (lambda A: ColumnSelector(3).fit(A, [1, 2]), "one entry for each of the 60 rows"),
-        (lambda A: ColumnSelector(3).fit(A).inverse_transform(A), "40 columns, and 3"),
+        (
+            lambda A: ColumnSelector(3).fit(A).inverse_transform(A),
+            r"3 column\(s\), got shape \(60, 40\)",
+        ),
     ],
 )
 def test_errors_in_arguments(A, call, message):
@@ -398,3 +401,29 @@ def test_the_command(call, fails, tmp_path):
     assert "5 columns" in fails(*words, "-k", 6)
     says(*words, "-k", 2, "--out", "picked.npy")
     assert np.load("picked.npy").shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.ma.array([1.0, 2.0, 3.0, 4.0], mask=[1, 0, 0, 0]),
+        np.array([1, 2, 3, 1j]),
+        np.array(["2020-01-01"] * 4, dtype="M8[D]"),
+        np.array([1, 2, 3, 4], dtype="m8[D]"),
+        np.array([1.0, np.nan, 2.0, 3.0]),
+        np.array([1.0, None, 2.0, 3.0], dtype=object),
+        np.array(["a", None, "b", "a"], dtype=object),
+        np.array(["a", 1, "b", 2], dtype=object),
+        [[1.0], [2.0, 3.0], [4.0], [5.0]],
+        [1.0, 2.0, 3.0],
+        np.ones((4, 1, 1)),
+    ],
+)
+def test_targets_that_are_neither_numbers_nor_classes_are_refused(y):
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ColumnSelector(1).fit(X, y)
+    assert "y" in str(caught.value)
+    assert caught.value.__cause__ is None
+    for classes in (["a", "b", "a", "b"], [True, False, True, True], [1, 2, 3, 4]):
+        assert len(ColumnSelector(1).fit(X, classes).columns_) == 1

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 from law import THRESHOLD, p_value
 from numpy.testing import assert_allclose, assert_array_equal
@@ -23,11 +24,13 @@ from zonodpp.apps.landmarks import search as landmark_search
 from zonodpp.apps.landmarks.features import kernel_features, principal_axes
 from zonodpp.apps.landmarks.rows import DistinctRows, merge, row_keys
 from zonodpp.apps.landmarks.search import (
-    _Landmarks,
+    FeatureResidual,
     _leading_features,
     random_pivots,
+    search,
     search_rows,
 )
+from zonodpp.apps.landmarks.sweep import SweptKernel, is_well_conditioned
 from zonodpp.datasets import mnist_ones
 
 
@@ -396,32 +399,65 @@ def features_and_diagonal(seed=0):
     return Phi, (Phi**2).sum(axis=1)
 
 
+def residuals(Phi, diagonal, m):
+    """Return what is left of one kernel, by its features and by sweeps of its matrix."""
+    least = 2e-12 * diagonal.max()
+    K = Phi @ Phi.T
+    K.flat[:: len(K) + 1] = diagonal
+    return FeatureResidual(Phi, diagonal, m, least), SweptKernel(K, least)
+
+
 def test_search_knows_the_trace_of_every_exchange():
     Phi, diagonal = features_and_diagonal()
     diagonal[20:40] *= 1.5  # of these items the features leave something out
-    found = _Landmarks(Phi, diagonal, 5)
-    for place, item in enumerate([3, 14, 15, 9, 46]):
-        found.put(place, item)
-    found.take(2)
     K = Phi @ Phi.T
     np.fill_diagonal(K, diagonal)
-    kept = np.array([3, 14, 9, 46])
-    assert found.trace() == pytest.approx(nystroem_trace(K, kept))
-    others = np.setdiff1d(np.arange(60), kept)
-    every = [nystroem_trace(K, np.append(kept, j)) for j in others]
-    item = found.best()
-    found.put(2, item)
-    assert found.trace() == pytest.approx(min(every))
-    assert item == others[np.argmin(every)]
+    for found in residuals(Phi, diagonal, 5):
+        for item in [3, 14, 15, 9, 46]:
+            found.put(item)
+        found.take(15)
+        kept = np.array([3, 14, 9, 46])
+        assert found.trace() == pytest.approx(nystroem_trace(K, kept))
+        others = np.setdiff1d(np.arange(60), kept)
+        every = [nystroem_trace(K, np.append(kept, j)) for j in others]
+        item = found.best()
+        found.put(item)
+        assert found.trace() == pytest.approx(min(every))
+        assert item == others[np.argmin(every)]
 
 
 def test_rounds_of_exchanges_do_no_harm():
     for seed in range(5):
-        greedy, exchanged = (_Landmarks(*features_and_diagonal(seed), 6) for _ in range(2))
-        greedy.search(0)
-        exchanged.search(3)
-        assert len(set(exchanged.items.tolist())) == 6
-        assert exchanged.trace() <= greedy.trace() * (1 + 1e-9)
+        Phi, diagonal = features_and_diagonal(seed)
+        for m in (6, 8):
+            for greedy, exchanged in zip(
+                residuals(Phi, diagonal, m), residuals(Phi, diagonal, m), strict=True
+            ):
+                search(greedy, m, 0)
+                assert len(set(search(exchanged, m, 3))) == m
+                assert exchanged.trace() <= greedy.trace() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("m", [40, 118, 119])
+def test_many_landmarks_are_found_without_solving_anew(m, monkeypatch):
+    """Features and sweeps give one trace, and no operation is cubic in the number of landmarks."""
+    X = np.random.default_rng(0).normal(size=(120, 10))
+    K = rbf_kernel(X, gamma=0.1)
+    swept = SweptKernel(K, 2e-12)
+    by_features = FeatureResidual(
+        _leading_features(K, 120, np.random.default_rng(0)), np.diagonal(K), m, 2e-12
+    )
+    expected = nystroem_trace(K, search(by_features, m, 3))
+    calls = []
+    factor = scipy.linalg.cho_factor
+    monkeypatch.setattr(
+        scipy.linalg, "cho_factor", lambda *a, **b: calls.append(1) or factor(*a, **b)
+    )
+    items = search(swept, m, 3)
+    assert len(set(items)) == m
+    assert nystroem_trace(K, items) == pytest.approx(expected, rel=1e-6)
+    assert swept.trace() == pytest.approx(nystroem_trace(K, items), rel=1e-6)
+    assert len(calls) <= 5
 
 
 def test_search_is_better_than_random_pivots_on_a_wide_kernel():
@@ -446,16 +482,30 @@ def test_search_keeps_the_digits_of_updated_numbers(monkeypatch):
     Phi = _leading_features(K, 220, np.random.default_rng(0))
 
     def relative_error():
-        found = _Landmarks(Phi, np.diagonal(K), 60)
-        found.search(0)
+        found = FeatureResidual(Phi, np.diagonal(K), 60, 2e-12)
+        items = search(found, 60, 0)
         updated = found.square.copy()
         found._compute()
-        others = np.setdiff1d(np.arange(300), found.items)
+        others = np.setdiff1d(np.arange(300), items)
         return np.max(np.abs(updated / found.square - 1)[others])
 
     assert relative_error() < 1e-6
-    monkeypatch.setattr(landmark_search, "_CANCELLED", 0.0)
+    monkeypatch.setattr(landmark_search, "CANCELLED", 0.0)
     assert relative_error() > 1.0
+    assert not is_well_conditioned(K)
+
+
+def test_sweeps_keep_the_digits_of_updated_numbers():
+    X = np.random.default_rng(0).normal(size=(150, 6))
+    X[::2] = X[1::2] + 0.01  # the smallest eigenvalue is about 1e-5
+    K = rbf_kernel(X, gamma=0.2)
+    assert is_well_conditioned(K)
+    found = SweptKernel(K, 2e-12)
+    items = search(found, 140, 3)
+    assert found.trace() == pytest.approx(nystroem_trace(K, items), rel=1e-6)
+    updated = found.square[140:].copy()
+    found._compute()
+    assert_allclose(updated, found.square[140:], rtol=0.05)
 
 
 def test_leading_features_are_near_the_best_of_their_rank(X):
@@ -594,7 +644,7 @@ def test_sparse_rows_with_an_offset_in_one_column(X):
 
 def test_as_many_landmarks_as_rows_need_no_search(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(300, 4))
-    monkeypatch.delattr(landmark_search._Landmarks, "search")
+    monkeypatch.delattr(landmark_search, "search")
     for method in ("search", "rp-cholesky"):
         found = LandmarkSelector(300, method=method).fit(rows)
         assert_array_equal(np.sort(found.indices_), np.arange(300))

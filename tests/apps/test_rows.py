@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -339,3 +340,15 @@ def test_command_sample_with_gaps(shell):
     assert np.max(filled["subsets"]) == 4
     columns = ("--missing", "median", "--items", "columns")
     assert "items as rows" in shell(*words, *columns, code=2)
+
+
+def test_memory_for_many_rows_is_that_of_one_factor():
+    """The factor of the kernel has 100 numbers for each row; there is no second copy of it."""
+    n = 20_000
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 4)), columns=list("abcd"))
+    diverse_rows(table[:300], 3)  # compiles
+    tracemalloc.start()
+    diverse_rows(table, 3)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2.4 * 8 * n * 100

@@ -259,7 +259,7 @@ def test_bad_arguments():
         summarize(ARTICLE, answer="median")
     with pytest.raises(ValueError, match="features must be one of 'auto'"):
         summarize(ARTICLE, features="bert")
-    with pytest.raises(ValueError, match="language must be a code"):
+    with pytest.raises(ValueError, match="language must be a known code"):
         summarize(ARTICLE, language="double dutch")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,11 @@ from zonodpp._imports import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps.landmarks.rows import merge, row_keys
 from zonodpp.best import find_map
-from zonodpp.features import rp_cholesky, standardize
+from zonodpp.features import standardize
+from zonodpp.numerics.arrays import EPS
+from zonodpp.numerics.kernel import KernelColumns, partial_factor
 from zonodpp.numerics.kernel_function import exponential, spread_of
+from zonodpp.numerics.spectrum import principal_scores
 from zonodpp.runs.sample import sample
 from zonodpp.targets import ProjectionDPP
 
@@ -28,6 +30,7 @@ PANDAS = ("pandas", "parquet", "a table with columns of several types")
 # second number, which is enough for a table of a few hundred rows. Only the k leading directions of
 # these are used. They are close to the leading directions of the kernel, as there are more than k.
 _DIRECTIONS_PER_ROW, _LEAST_DIRECTIONS = 4, 100
+_TRACE_LEFT = 1e-10  # share of the trace below which the approximation counts as exact
 _DIGITS = 4  # rows that differ by less than 10^-4 standard deviations count as equal
 
 _MOST_LEVELS = 20  # levels of a category that have a column of their own; the others share one
@@ -173,14 +176,17 @@ def _copy_numbers(keys: NDArray[np.uint64]) -> Integers:
 
 def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Integers:
     """Draw k of the distinct points from the projection DPP of the leading directions."""
+    count = min(len(points), max(_DIRECTIONS_PER_ROW * k, _LEAST_DIRECTIONS))
     spread = spread_of(points)
-    features = rp_cholesky(
-        points,
-        min(len(points), max(_DIRECTIONS_PER_ROW * k, _LEAST_DIRECTIONS)),
-        kernel=partial(exponential, spread=spread),
-        rng=0 if answer == "best" else rng,
-    )
-    target = ProjectionDPP.from_features(features, rank=k, weights=weights)
+
+    def columns(span: slice, items: Integers) -> Floats:
+        return exponential(points[span], points[items], spread)
+
+    kernel = KernelColumns(np.ones(len(points)), columns, EPS)
+    [generator] = spawn(0 if answer == "best" else rng, purpose="features")
+    # The factor takes most of the memory. Only its coordinates along k directions are kept.
+    scores = principal_scores(partial_factor(kernel, count, _TRACE_LEFT, generator)[0], k)
+    target = ProjectionDPP.from_features(scores, weights=weights)
     if answer == "best":
         return find_map(target).subset
     draws = sample(target, 1, rng=rng, progress=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -22,6 +23,7 @@ from zonodpp.cli.names import aligned, find_items, label_text, on_one_line, rest
 from zonodpp.cli.output import BLOCK, Parts, Result
 from zonodpp.samples.storage import save_samples
 from zonodpp.targets.base import Target
+from zonodpp.targets.conditions import ImpossibleError
 from zonodpp.targets.stream import StreamedDPP
 
 _SHOWN = 10  # draws, and items, in the text for people
@@ -94,7 +96,14 @@ def _spectral_target(
     if weights is not None:
         X = sp.diags_array(np.sqrt(np.asarray(as_weights(weights, X.shape[0])))) @ X
     if options.size is not None:
-        return KDPP(X, options.size) if options.kernel else KDPP.from_features(X, options.size)
+        try:
+            return KDPP(X, options.size) if options.kernel else KDPP.from_features(X, options.size)
+        except ImpossibleError:
+            rank = (DPP(L=X) if options.kernel else DPP.from_features(X)).r
+            found = f"the items of {source} have numerical rank {rank}"
+            raise ValueError(
+                f"--size {options.size}: {found}, so that draws have at most {rank} items"
+            ) from None
     target = DPP(L=X) if options.kernel else DPP.from_features(X)
     return target if options.expected_size is None else target.scaled(options.expected_size)
 
@@ -115,7 +124,16 @@ def _check_features(source: str, X: Matrix, options: SampleOptions) -> None:
 def condition(target: Target, options: Restriction) -> Target:
     """Return the target under the condition that --include and --exclude state."""
     items = restricted_items(options, target.labels, target.n)
-    return target.condition(**items) if any(items.values()) else target
+    if not any(items.values()):
+        return target
+    try:
+        return target.condition(**items)
+    except ImpossibleError as error:
+        if not isinstance(target, KDPP):
+            raise
+        found = f"no draw of {target.k} items has these in it and those left out"
+        advice = "name fewer items, or pass another --size"
+        raise ValueError(f"--include, --exclude: {found}; {advice}") from error
 
 
 def run_sample(options: RunOptions, target: Target, track: _Sets = ()) -> Samples:
@@ -179,7 +197,7 @@ def first_line(samples: Samples, seed: int | None, things: str = "items") -> str
 
 def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
     """Return a table of the most frequent items and the sets, with probabilities if quick."""
-    items, counts = np.unique(samples.subsets[samples.subsets >= 0], return_counts=True)
+    items, counts = _counted(samples)
     top = np.argsort(-counts, kind="stable")[:_SHOWN]
     rows = [*items[top, None].tolist(), *sets]
     shares = [*counts[top] / len(samples), *samples.tracked.mean(axis=(0, 1))]
@@ -187,6 +205,16 @@ def share_table(samples: Samples, thing: str = "item", sets: _Sets = ()) -> str:
     if samples.target.has_quick_inclusion:
         columns.append(["exact", *(f"{samples.target.inclusion(row):.3f}" for row in rows)])
     return aligned(zip(*columns, strict=True))
+
+
+def _counted(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all items drawn, and how often each was, without a copy of the draws."""
+    counts: Counter[int] = Counter()
+    for block in _blocks(samples):
+        items, many = np.unique(block[block >= 0], return_counts=True)
+        counts.update(dict(zip(items.tolist(), many.tolist(), strict=True)))
+    found = sorted(counts)
+    return np.array(found, np.int64), np.array([counts[item] for item in found], np.int64)
 
 
 def _text_of_draws(samples: Samples, seed: int | None, sets: _Sets) -> str:

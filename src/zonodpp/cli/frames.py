@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from zonodpp._imports import optional
 from zonodpp._types import Booleans, Integers
 from zonodpp.apps.rows import PANDAS
-from zonodpp.cli.header import code_in, floats_in, is_decimal, is_gap, is_grouped, number_in
+from zonodpp.cli.header import (
+    code_in,
+    floats_in,
+    is_decimal,
+    is_gap,
+    is_grouped,
+    is_pointed,
+    number_in,
+)
 from zonodpp.cli.messages import quoted
 from zonodpp.cli.tables import AnyTable, JsonTable, row_blocks
 
@@ -196,10 +204,13 @@ def warn_of_numbers(source: str, frame: DataFrame, places: Sequence[int]) -> Non
         cells = [(row, cell) for row, cell in enumerate(column) if isinstance(cell, str)]
         others = [(row, cell) for row, cell in cells if number_in(cell) is None]
         name = quoted(str(frame.columns[place]))
-        commas = [cell for _, cell in others if is_decimal(cell) or is_grouped(cell)]
+        commas = [
+            cell for _, cell in others if is_decimal(cell) or is_grouped(cell) or is_pointed(cell)
+        ]
         if others and len(commas) > _MOSTLY * len(cells):
+            signs = "commas" if "," in commas[0] else "points between thousands"
             found = (
-                f"column {name} counts as text: it holds numbers with commas, such as {commas[0]}"
+                f"column {name} counts as text: it holds numbers with {signs}, such as {commas[0]}"
             )
             warnings.warn(f"{source}: {found}; write them with decimal points", stacklevel=2)
             continue

@@ -11,6 +11,7 @@ from zonodpp._arguments import listed
 from zonodpp.cli.messages import quoted
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+_POINTED = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{3})+")  # 1.234.567, or a number with a point
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")  # 1,234,567.8
 # Cells without a value, in small letters: those that pandas, R, spreadsheets and databases write.
 _GAPS = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none", "?", "nat", "<na>", "#n/a"}
@@ -86,6 +87,11 @@ def is_decimal(cell: str) -> bool:
 def is_grouped(cell: str) -> bool:
     """Tell whether a cell is a number with commas between its thousands, or may be one."""
     return _GROUPED.fullmatch(cell.strip()) is not None
+
+
+def is_pointed(cell: str) -> bool:
+    """Tell whether a cell may be a whole number with points between its thousands."""
+    return _POINTED.fullmatch(cell.strip()) is not None
 
 
 def _is_numeral(cell: str) -> bool:

@@ -18,7 +18,7 @@ from zonodpp.cli.names import (
     without_row_numbers,
 )
 from zonodpp.cli.read import TEXT, Source, open_source, read_array, read_parquet, readable
-from zonodpp.cli.tables import collect, number_text, open_table
+from zonodpp.cli.tables import collect, number_text, open_table, warn_of_points
 from zonodpp.numerics.arrays import to_dense
 
 _Columns = tuple[ColumnRoles, Matrix, list[str] | None]  # the columns of numbers, and the labels
@@ -100,7 +100,9 @@ def _text_columns(source: Source, options: Input, weights: str | None) -> _Colum
     table = open_table(source, options.header)
     roles = find_columns(source.name, options, weights, table.names, named=table.named)
     roles = without_names_of_rows(roles, table.first_cells)
-    return roles, *collect(roles, table.rows())
+    found = collect(roles, table.rows())
+    warn_of_points(table, roles)
+    return roles, *found
 
 
 def open_array(source: Source, options: Input, weights: str | None) -> tuple[Any, ColumnRoles]:

@@ -25,7 +25,7 @@ from zonodpp.cli.names import (
 )
 from zonodpp.cli.output import Result
 from zonodpp.cli.read import TEXT, Source, open_source, read_parquet
-from zonodpp.cli.tables import AnyTable, collect, open_table
+from zonodpp.cli.tables import AnyTable, collect, open_table, warn_of_points
 from zonodpp.numerics.arrays import to_dense
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def read_frame(
     roles = without_row_numbers(roles, lambda place: _objects(table.iloc[:, place]).tolist())
     if text is not None:
         warn_of_numbers(source.name, table, roles.numeric)
+        warn_of_points(text, roles)
     return MixedTable(table, roles, text)
 
 

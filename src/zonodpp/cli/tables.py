@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from zonodpp.cli.header import (
     is_decimal,
     is_gap,
     is_grouped,
+    is_pointed,
     number_in,
 )
 from zonodpp.cli.messages import quoted
@@ -72,9 +73,11 @@ class TextTable:
         row, width, blank = -1, len(self.names), 0
         alone = width == 1 and not self.surplus
         cut = _split_rows(self.source, self.delimiter, self.before)
-        lines = _from_first(cut)
         if self.named:
+            lines = _from_first(cut)
             next(lines)
+        else:  # a row of empty cells may be the first row
+            lines = dropwhile(lambda found: not found[1], cut)
         for line, cells in lines:
             if not cells or (len(cells) == 1 and not cells[0].strip() and width > 1):
                 blank += 1
@@ -283,7 +286,10 @@ def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) 
         plain = text.replace(",", "")
         hint = f"; numbers have a decimal point and no other signs, such as {plain}"
     elif is_decimal(text):
-        hint = "; numbers need a decimal point, not a comma"
+        plain = text.replace(".", "").replace(",", ".")
+        hint = f"; numbers need a decimal point, not a comma, such as {plain}"
+    elif is_pointed(text):
+        hint = f"; numbers have no points between thousands, such as {text.replace('.', '')}"
     elif place == roles.weights:
         hint = "; weights and relevance are numbers"
     elif row == 0 and not roles.named:
@@ -295,6 +301,29 @@ def _problem(roles: ColumnRoles, line: int, row: int, place: int, cell: object) 
     shown = quoted(column) if roles.named else column
     where = f"{roles.source}, " + f"line {line}, " * (line > 0) + f"column {shown}"
     return f"{where} (row {row}; rows and columns count from 0): expected a number, {got}{hint}"
+
+
+def warn_of_points(table: AnyTable, roles: ColumnRoles) -> None:
+    """Say that points are decimal points, where other columns have decimal commas.
+
+    In a file with decimal commas, a point may stand between thousands: 1.200 is 1200 there.
+    """
+    if isinstance(table, JsonTable):
+        return
+    columns = list(zip(*(cells for _, cells in islice(table.rows(), _FIRST)), strict=True))
+    commas = next((cell for cells in columns for cell in cells if is_decimal(cell)), None)
+    for place in roles.numeric if commas else ():
+        pointed = next(filter(is_pointed, columns[place]), None)
+        if pointed and all(
+            cell.strip().lstrip("+-").isdecimal() or is_pointed(cell)
+            for cell in columns[place]
+            if not is_gap(cell, numeric=True)
+        ):
+            name = quoted(str(roles.names[place] or place))
+            found = f"{pointed} in column {name} is read with a decimal point"
+            found += f", but there are decimal commas in this file, such as {commas}"
+            advice = "write numbers with decimal points, and without signs between thousands"
+            warnings.warn(f"{roles.source}: {found}; {advice}", stacklevel=2)
 
 
 def _delimiter(lines: list[str]) -> str:

@@ -161,12 +161,14 @@ def _features_of(
     """Return features of the kernel of the rows of X, or of X itself if it is the kernel matrix."""
     if isinstance(kernel, str) and kernel == "precomputed":
         K, eps = _as_kernel(X)
-        columns = KernelColumns(np.diagonal(K), lambda items: K[items].T, eps)
-        return partial_factor(columns, rank, tol, rng)
-    rows = finite_rows(X)
-    function = kernel_for(rows, kernel, gamma)
-    Phi, pivots = partial_factor(kernel_columns(rows, function.scaled), rank, tol, rng)
-    return times_power_of_two(Phi, function.exponent // 2), pivots
+        columns = KernelColumns(np.diagonal(K), lambda span, items: K[items, span].T, eps)
+        exponent = 0
+    else:
+        rows = finite_rows(X)
+        function = kernel_for(rows, kernel, gamma)
+        columns, exponent = kernel_columns(rows, function.scaled), function.exponent
+    Phi, pivots = partial_factor(columns, rank, tol, rng)
+    return times_power_of_two(np.ascontiguousarray(Phi), exponent // 2), pivots
 
 
 def kernel_columns(rows: Matrix, kernel: KernelFunction) -> KernelColumns:
@@ -175,7 +177,7 @@ def kernel_columns(rows: Matrix, kernel: KernelFunction) -> KernelColumns:
     parts = (rows[start : start + _DIAGONAL_BLOCK] for start in starts)
     diagonal = np.concatenate([np.diagonal(kernel(part, part)) for part in parts])
     eps, diagonal = precision(diagonal), diagonal.astype(np.float64)
-    return KernelColumns(diagonal, lambda items: kernel(rows, rows[items]), eps)
+    return KernelColumns(diagonal, lambda span, items: kernel(rows[span], rows[items]), eps)
 
 
 def check_psd(K: MatrixLike, *, tol: float | None = None) -> float:

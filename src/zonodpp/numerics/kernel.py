@@ -18,6 +18,8 @@ _ASYMMETRY = 1e-6  # relative to the largest entry: what a kernel kept as float3
 # 20,000 random kernels of rank below n, with n from 2 to 128; it does not grow with n.
 _EIGH = 64 * EPS
 _EXPLAIN = 3000  # items up to which an error tells the smallest eigenvalue: seconds at most
+_ITEMS = 2**13  # of a block of columns: temporary arrays stay in cache
+_AT_ONCE = 2**27  # entries of a factor that are allocated at once (1 GiB): a larger one grows
 _PROPOSALS = 32  # pivots proposed at a time: kernel columns by matrix products, few rejections
 
 
@@ -108,7 +110,7 @@ class KernelColumns(NamedTuple):
     """A kernel as a factorisation reads it: its diagonal, and some columns at a time."""
 
     diagonal: Floats
-    columns: Callable[[Integers], Floats]
+    columns: Callable[[slice, Integers], Floats]  # some rows of the columns of items
     precision: float  # of its entries
 
 
@@ -116,6 +118,8 @@ def partial_factor(
     kernel: KernelColumns, rank: int | None, tol: float, rng: Rng | None = None
 ) -> tuple[Floats, Integers]:
     """Return G of at most ``rank`` columns with G G' close to the kernel, and its pivots.
+
+    G is stored by columns: for many items a copy by rows takes much memory.
 
     Each pivot is the largest entry of what the columns so far leave of the diagonal or, with
     ``rng``, a draw in proportion to it. Draws are made by accelerated randomly pivoted Cholesky
@@ -137,8 +141,10 @@ def partial_factor(
     trace = ((root / largest) ** 2).sum()
     share = (root > 0).astype(float)  # of each item, what the columns so far do not explain
     noise = np.full(n, 16 * kernel.precision * np.sqrt(n))  # errors that the shares may have
-    F = np.empty((min(rank, 64), n))  # the factor, a row for each pivot; it grows where 64 are few
+    # The factor, a row for each pivot, and below these the columns of the pivots that are proposed.
+    F = np.empty((min(rank, max(64, _AT_ONCE // n)) + _PROPOSALS, n))
     pivots = np.empty(rank, dtype=np.int64)
+    spans = [slice(start, start + _ITEMS) for start in range(0, n, _ITEMS)]
     t = 0
     while t < rank and share.any():
         top = root[share > 0].max()
@@ -148,21 +154,28 @@ def partial_factor(
         proposed = np.array([np.argmax(left)])
         if rng is not None:
             proposed = rng.choice(n, min(_PROPOSALS, rank - t), p=left / left.sum())
-        block = (kernel.columns(proposed) / safe[:, None] / safe[proposed]).T
-        block -= F[:t, proposed].T @ F[:t]
-        chosen, lower = _accept(block[:, proposed], share[proposed], rank - t, noise[proposed], rng)
+        if t + len(proposed) > len(F):
+            F = np.vstack([F[:t], np.empty((min(t, rank - t) + _PROPOSALS, n))])
+        for span in spans:
+            entries = kernel.columns(span, proposed) / safe[span, None] / safe[proposed]
+            F[t : t + len(proposed), span] = entries.T
+        known = F[:t, proposed].T
+        block = F[t : t + len(proposed), proposed] - known @ known.T
+        chosen, lower = _accept(block, share[proposed], rank - t, noise[proposed], rng)
         pivots[t : t + len(chosen)] = proposed[chosen]
-        if t + len(chosen) > len(F):
-            F = np.vstack([F, np.empty((min(max(t, _PROPOSALS), rank - t), n))])
-        rows = F[t : t + len(chosen)]
-        rows[:] = scipy.linalg.solve_triangular(lower, block[chosen], lower=True)
-        # Items that are explained. Those with a diagonal entry of zero stay: the check below is for
-        # them as well.
-        rows[:, (share == 0) & (root > 0)] = 0.0
-        share -= np.einsum("ij,ij->j", rows, rows)
         # A pivot of small share magnifies the errors of all entries that are computed from it.
         growth = noise[proposed[chosen]] / np.diagonal(lower) ** 2
-        noise = np.maximum(noise, (rows**2 * growth[:, None]).max(axis=0))
+        for span in spans:
+            rows = F[t : t + len(proposed), span][chosen]
+            rows -= known[chosen] @ F[:t, span]
+            rows = scipy.linalg.solve_triangular(lower, rows, lower=True)
+            # Items that are explained. Those with a diagonal entry of zero stay: the check below is
+            # for them as well.
+            rows[:, (share[span] == 0) & (root[span] > 0)] = 0.0
+            F[t : t + len(chosen), span] = rows
+            share[span] -= np.einsum("ij,ij->j", rows, rows)
+            error = (rows**2 * growth[:, None]).max(axis=0)
+            noise[span] = np.maximum(noise[span], error)
         # An entry is larger than the diagonal allows, by far more than rounding explains.
         if (share < -np.maximum(1e-8, 100 * noise)).any():
             raise _not_positive(kernel)
@@ -170,7 +183,7 @@ def partial_factor(
         share[share <= noise] = 0.0
         t += len(chosen)
     F[:t] *= root  # in place: for many items a factor takes much memory
-    return np.ascontiguousarray(F[:t].T), pivots[:t]
+    return F[:t].T, pivots[:t]
 
 
 def _accept(
@@ -203,5 +216,5 @@ def _not_positive(kernel: KernelColumns) -> ValueError:
             "the kernel is not positive semidefinite: an entry is larger than the diagonal allows; "
             "zonodpp.features.check_psd(K) tells its smallest eigenvalue, nearest_psd(K) repairs it"
         )
-    K = kernel.columns(np.arange(n))
+    K = kernel.columns(slice(n), np.arange(n))
     return NotPositiveError("K", float(np.linalg.eigvalsh(K / 2 + K.T / 2)[0]))

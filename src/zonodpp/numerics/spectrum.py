@@ -159,7 +159,7 @@ def _graded_factor(L: Floats, eps: float) -> tuple[Floats, float]:
     """
     diagonal = np.diagonal(L)
     try:
-        kernel = KernelColumns(diagonal, lambda items: L[items].T, eps)
+        kernel = KernelColumns(diagonal, lambda span, items: L[items, span].T, eps)
         factor, pivots = partial_factor(kernel, None, 0.0)
     except ValueError:  # an entry is larger than the diagonal allows: eigenvalues tell by how much
         return np.zeros((len(L), 1)), 0.0

@@ -105,6 +105,8 @@ def tiling(
     >>> len(ax.collections[0].get_paths())  # six pairs of columns, six parallelograms
     6
     """
+    if not isinstance(zonotope, Zonotope):
+        raise TypeError(f"expected a Zonotope, got {type(zonotope).__name__}; pass Zonotope(A)")
     tiles = PlaneTiles(zonotope)
     marked = None if mark is None else tiles.find(mark)
     ax = axes_for(ax, (5.2, 4.6))

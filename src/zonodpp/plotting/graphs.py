@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonodpp._arguments import as_reals
+from zonodpp._arguments import as_count, as_reals
 from zonodpp._imports import optional
 from zonodpp._types import Floats, Labels
 from zonodpp.plotting.style import INK, Axes, axes_for, colour_map, shades
@@ -62,6 +62,9 @@ def spanning_tree(
     >>> len(edges.get_segments()), len(tree.get_segments())
     (24, 15)
     """
+    if not len(samples):
+        raise ValueError("there are no draws, and so no tree to draw")
+    draw = as_count(draw, "draw", -len(samples), len(samples) - 1)
     names, places, ends = _layout(samples.target, positions)
     ax = axes_for(ax, (5.0, 4.6))
     _draw_edges(ax, ends, colors="0.8", linewidths=1)
@@ -112,6 +115,9 @@ def edge_marginals(
     >>> float(ax.collections[0].get_array().sum().round(9))  # as many edges as a tree has
     15.0
     """
+    if not isinstance(target, Target):
+        found = type(target).__name__
+        raise TypeError(f"target must be made by ProjectionDPP.from_graph, got {found}")
     names, places, ends = _layout(target, positions)
     expected = f"one entry for each of the {target.n} edges"
     shown = target.marginals() if shares is None else shares

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zonodpp._arguments import as_positive, spawn
+from zonodpp._arguments import as_count, as_positive, spawn
 from zonodpp._imports import optional
 from zonodpp._types import ItemsLike, PathLike, SeedLike
 from zonodpp.io.files import replacing
@@ -212,9 +212,9 @@ class Samples(Draws):
         Parameters
         ----------
         chain : int, default 0
-            The number of the chain.
+            The number of the chain; -1 is the last one.
         draw : int, default 0
-            The number of the draw in its chain.
+            The number of the draw in its chain; -1 is the last one.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class Samples(Draws):
         Raises
         ------
         ValueError
-            When the target was not made from a graph.
+            When the target was not made from a graph, or there is no such draw.
 
         Examples
         --------
@@ -234,6 +234,11 @@ class Samples(Draws):
         >>> nx.is_tree(samples.to_networkx())
         True
         """
+        chains, draws, _ = self.subsets.shape
+        if not draws:
+            raise ValueError("there are no draws to make a tree of")
+        chain = as_count(chain, "chain", -chains, chains - 1)
+        draw = as_count(draw, "draw", -draws, draws - 1)
         return self.target.to_networkx(self.subsets[chain, draw])
 
     def to_pandas(self) -> DataFrame:

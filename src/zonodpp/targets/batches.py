@@ -370,6 +370,18 @@ def take_columns(
     return (X if ids is None else X.set_index(ids))[found], weights
 
 
+def _parquet_at(path: Any) -> Any:
+    """Open Parquet files by their path; raise an error that says so if there are none."""
+    arrow = optional("pyarrow.dataset", "parquet", "reading Parquet")
+    try:
+        return arrow.dataset(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {str(path)!r}") from None
+    except ValueError:  # of Arrow, with several lines about magic bytes
+        advice = "read other files into memory, or pass a function that yields batches of rows"
+        raise ValueError(f"{str(path)!r} is not a Parquet file; {advice}") from None
+
+
 def source_of(
     X: Any, weights: Any, columns: list[str] | None, ids: str | None
 ) -> tuple[RowSource, RowSource | None] | None:
@@ -378,7 +390,7 @@ def source_of(
         return X, None
     dask, mapped = hasattr(X, "__dask_graph__"), isinstance(X, np.memmap)
     if isinstance(X, str | os.PathLike):
-        data = optional("pyarrow.dataset", "parquet", "reading Parquet").dataset(X)
+        data = _parquet_at(X)
         found = _chosen(data.schema.names, columns, weights, ids)
         labels = None if ids is None else _parquet_rows(_ids_of, data, (ids,), None)
         return _parquet_rows(_of_table, data, found, weights), labels

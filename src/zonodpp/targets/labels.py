@@ -131,7 +131,7 @@ class LabelledItems:
 
     def labels_of(self, items: Integers) -> Labels:
         """Return the labels of these items; without labels, their numbers."""
-        numbers = items.tolist()
+        numbers = as_items(items, self.n, "items").tolist()
         return numbers if self.labels is None else [self.labels[item] for item in numbers]
 
     def with_labels(self, labels: Labels) -> Self:

@@ -172,6 +172,9 @@ def triangle_of(view: View, number: int, batch: Batch) -> Floats:
 
 def merge_triangles(a: Floats, b: Floats) -> Floats:
     """Return R of the rows of both."""
+    if a.shape[1] != b.shape[1]:
+        counts = f"{a.shape[1]} and {b.shape[1]}"
+        raise ValueError(f"batches have {counts} columns; all batches must have the same")
     return triangle([a, b])
 
 

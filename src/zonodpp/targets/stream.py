@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from zonodpp._arguments import as_count
+from zonodpp._arguments import as_count, as_items
 from zonodpp._types import Floats, Integers, ItemsLike, Labels
 from zonodpp.numerics.arrays import log_dets
 from zonodpp.numerics.gram import DenseGram, RankError, from_gram, from_triangle, numerical_rank
@@ -182,6 +182,7 @@ class StreamedDPP(ProjectionDPP):
         """Return the ids of these rows, which are fetched; without ids, their numbers."""
         if self._ids is None or self.labels is not None:
             return super().labels_of(items)
+        items = as_items(items, self.n, "items")
         return list(self._ids.take(items, self._starts).rows[:, 0])
 
     @property

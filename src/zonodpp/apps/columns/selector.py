@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from zonodpp._arguments import as_count, check_finite
-from zonodpp._types import Floats, MatrixLike
+from zonodpp._arguments import as_count, as_reals, has_masked
+from zonodpp._types import Floats, Matrix, MatrixLike
 from zonodpp.apps.columns.coordinates import as_operand, coordinates, width_for
 from zonodpp.apps.columns.interpolative import least_squares, search
+from zonodpp.apps.estimators import rows_for
 
 _CLASSES = 32  # different whole numbers in y up to which they are classes
 
@@ -105,8 +106,7 @@ class ColumnSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         k = as_count(self.k, "k", 1)
         weight = self._weight()
-        X = validate_data(self, X, accept_sparse="csc", dtype=np.float64, ensure_all_finite=False)
-        check_finite(X, "X")
+        X = rows_for(self, X, accept_sparse="csc")
         m, n = X.shape
         if k > n:
             warnings.warn(f"k={k} but X has {n} column(s); all of them are kept", stacklevel=2)
@@ -144,6 +144,29 @@ class ColumnSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         mask[self.columns_] = True
         return mask
 
+    def transform(self, X: MatrixLike) -> Matrix:
+        """Return the columns picked.
+
+        Parameters
+        ----------
+        X : (n, n_features) array_like, DataFrame or sparse matrix
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        (n, k) array or sparse matrix
+            Those columns.
+
+        Examples
+        --------
+        >>> from zonodpp.apps import ColumnSelector
+        >>> ColumnSelector(1).fit([[0, 9, 1], [0, 2, 1]]).transform([[5, 6, 7]])
+        array([[6.]])
+        """
+        check_is_fitted(self)
+        rows: Matrix = rows_for(self, X, accept_sparse="csr", reset=False)
+        return rows[:, self.columns_]
+
     def inverse_transform(self, X: MatrixLike) -> Floats:
         """Return all columns, by least squares from those picked.
 
@@ -165,12 +188,8 @@ class ColumnSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         (array([2]), array([[ 4.5,  0. , 10. ]]))
         """
         check_is_fitted(self)
-        picked = check_array(X, dtype=np.float64)
-        if picked.shape[1] != len(self.columns_):
-            raise ValueError(
-                f"X has {picked.shape[1]} columns, and {len(self.columns_)} were picked; pass what "
-                "transform returns"
-            )
+        k = len(self.columns_)
+        picked = as_reals(X, "X", (None, k), f"what transform returns, {k} column(s)", finite=True)
         found = self.mean_ + (picked - self.mean_[self.columns_]) @ self.coefficients_
         found[:, self.columns_] = picked
         return np.asarray(found)
@@ -187,7 +206,16 @@ def _targets(y: ArrayLike, m: int) -> Floats:
     Indicators of classes are divided by the root of the share of the class: then columns gain by
     the share of their variance that lies between classes.
     """
-    Y = np.asarray(y)
+    if has_masked(y):
+        raise ValueError("y has masked entries; leave their rows out of X and y")
+    try:
+        Y = np.asarray(y)
+    except ValueError:
+        raise ValueError("y must have one entry, or entries of one number, for each row") from None
+    if Y.dtype.kind not in "USb" and not (
+        Y.dtype.kind == "O" and all(isinstance(entry, str | bool | np.bool_) for entry in Y.flat)
+    ):
+        Y = as_reals(y, "y", finite=True, dtype=None)
     if Y.ndim != 2:
         Y = column_or_1d(Y, warn=True)[:, None]
     if len(Y) != m:
@@ -200,7 +228,7 @@ def _targets(y: ArrayLike, m: int) -> Floats:
         if not numeric or (whole and len(values) <= _CLASSES and Y.shape[1] == 1):
             part = np.eye(len(values))[codes] / np.sqrt(np.bincount(codes))
         else:
-            part = check_array(column[:, None], dtype=np.float64, input_name="y")
+            part = column[:, None].astype(np.float64)
         part = part - part.mean(axis=0)
         parts.append(part / (np.linalg.norm(part) or 1.0))
     return np.hstack(parts)

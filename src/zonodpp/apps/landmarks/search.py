@@ -7,7 +7,9 @@ other items is ``R = Phi M Phi' + diag(tail)``, where ``M = I - Phi_B' G^-1 Phi_
 ``sum_i R_ij^2 / R_jj``. Adding or removing a landmark changes M by a matrix of rank one. The trace
 that each candidate would give follows from two numbers, and with p features an update of these
 takes O(p) operations for each item. Landmarks are also taken out, by which the gains of others
-rise: they are no upper bounds of later ones, on which the greedy picks of `best` rest.
+rise: they are no upper bounds of later ones, on which the greedy picks of `best` rest. Where
+features are nearly as many as items, the kernel itself is used instead (`sweep`), unless it has
+eigenvalues near zero: of what is left then, features keep more digits.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import scipy.linalg
 
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.apps.landmarks.rows import DistinctRows
+from zonodpp.apps.landmarks.sweep import CANCELLED, SweptKernel, is_well_conditioned
 from zonodpp.features.kernels import kernel_columns
 from zonodpp.numerics.kernel import KernelColumns, partial_factor
 from zonodpp.numerics.kernel_function import KernelFunction
@@ -31,10 +34,11 @@ _WIDE = 200  # columns
 _MORE = 2
 _ROWS, _ROWS_EACH = 500, 6  # rows of a sample: a constant, and more for each landmark
 _FEATURES = 50  # features of the kernel, and one more for each landmark
+_NEARLY_ALL = 0.5  # share of the items: with so many features, sweeps of the kernel take less time
 _ROUNDS = 3  # rounds of exchanges at most; a sample gets one round
 _WORTH_A_ROUND = 0.01  # share of the trace that a round must save for another one to follow
+_EXPLAINED = 1e-11  # share of the trace below which exchanges would change rounding errors alone
 _USED_UP = 1e-12  # share of the largest diagonal entry below which an item has nothing to add
-_CANCELLED = 1e-3  # share of the trace below which updated numbers have lost too many digits
 
 
 def search_rows(
@@ -56,11 +60,40 @@ def search_rows(
     K = kernel(points, points)
     if n <= _ALL:  # a sample is already drawn by weight
         K = K * np.outer(np.sqrt(weights), np.sqrt(weights))
+    p = more * (_FEATURES + m)
+    least = 2 * _USED_UP * float(np.diagonal(K).max())
+    residual: SweptKernel | FeatureResidual
     with one_thread():
-        Phi = _leading_features(K, more * (_FEATURES + m), rng)
-        found = _Landmarks(Phi, np.diagonal(K), m)
-        found.search(rounds)
-    return rows[found.items], found.trace()
+        if p >= _NEARLY_ALL * len(K) and is_well_conditioned(K):
+            residual = SweptKernel(K, least)
+        else:
+            residual = FeatureResidual(_leading_features(K, p, rng), np.diagonal(K), m, least)
+        items = search(residual, m, rounds)
+    return rows[items], residual.trace()
+
+
+def search(residual: SweptKernel | FeatureResidual, m: int, rounds: int) -> list[int]:
+    """Add landmarks greedily; then replace each in turn by the item that is best there."""
+    items: list[int] = []
+    whole = residual.trace()
+    while len(items) < m:
+        item = residual.best()
+        if item < 0:
+            return items
+        residual.put(item)
+        items.append(item)
+    for _ in range(rounds):
+        before = residual.trace()
+        if before < _EXPLAINED * whole:
+            break
+        for place, old in enumerate(items):
+            residual.take(old)
+            item = residual.best()
+            items[place] = old if item < 0 else item
+            residual.put(items[place])
+        if residual.trace() > (1 - _WORTH_A_ROUND) * before:
+            break
+    return items
 
 
 def _leading_features(K: Floats, p: int, rng: Rng) -> Floats:
@@ -83,9 +116,11 @@ def random_pivots(
     X, rows, weights = given
     root = np.sqrt(weights)
     diagonal, columns, precision = kernel_columns(X[rows], kernel)
-    weighted = KernelColumns(
-        weights * diagonal, lambda items: columns(items) * root[:, None] * root[items], precision
-    )
+
+    def weighted_columns(span: slice, items: Integers) -> Floats:
+        return columns(span, items) * root[span, None] * root[items]
+
+    weighted = KernelColumns(weights * diagonal, weighted_columns, precision)
     G, pivots = partial_factor(weighted, m, 1e-10, rng)
     return rows[pivots], float(weighted.diagonal.sum() - np.einsum("ij,ij->", G, G))
 
@@ -93,38 +128,18 @@ def random_pivots(
 PICKERS = {"search": search_rows, "rp-cholesky": random_pivots}
 
 
-class _Landmarks:
+class FeatureResidual:
     """Landmarks, the residual of the kernel, and by how much each item would lower its trace."""
 
-    def __init__(self, Phi: Floats, diagonal: Floats, m: int) -> None:
-        rounding = _USED_UP * float(diagonal.max())  # added to tails so that G has an inverse
+    def __init__(self, Phi: Floats, diagonal: Floats, m: int, least: float) -> None:
         self.Phi, self.C = Phi, Phi.T @ Phi
-        self.tail = np.maximum(diagonal - np.einsum("ij,ij->i", Phi, Phi), rounding)
-        self.least = 2 * rounding  # smallest R_ii of an item that can lower the trace
+        self.tail = np.maximum(diagonal - np.einsum("ij,ij->i", Phi, Phi), least / 2)
+        self.least = least  # smallest R_ii of an item that can lower the trace
         self.items = np.full(m, -1)  # -1: a free place
-        self.Phi_B = np.zeros((m, Phi.shape[1]))  # zero at free places, where G is the identity
-        self.G = np.eye(m)
+        self.Phi_B = np.zeros((m, Phi.shape[1]))  # zero at free places, and so is the next
+        self.G = np.eye(m)  # with rows of the identity at free places
         self.M = np.eye(Phi.shape[1])
         self._compute()
-
-    def search(self, rounds: int) -> None:
-        """Add landmarks greedily; then replace each in turn by the item that is best there."""
-        m = len(self.items)
-        for place in range(m):
-            item = self.best()
-            if item < 0:
-                self.items = self.items[:place]
-                return
-            self.put(place, item)
-        for _ in range(rounds):
-            before = self.trace()
-            for place in range(m):
-                old = int(self.items[place])
-                self.take(place)
-                item = self.best()
-                self.put(place, old if item < 0 else item)
-            if self.trace() > (1 - _WORTH_A_ROUND) * before:
-                break
 
     def trace(self) -> float:
         """Return the trace that is left."""
@@ -139,21 +154,25 @@ class _Landmarks:
         item = int(np.argmax(gain))
         return item if gain[item] > 0 else -1
 
-    def put(self, place: int, item: int) -> None:
-        """Make an item the landmark at a free place."""
+    def put(self, item: int) -> None:
+        """Make an item a landmark, at the first free place."""
+        place = int(np.argmin(self.items))
         phi = self.Phi[item]
+        direction = self.M @ phi
+        left = max(float(direction @ phi) + self.tail[item], self.least)
         self.G[place] = self.G[:, place] = self.Phi_B @ phi
         self.G[place, place] = phi @ phi + self.tail[item]
         self.items[place], self.Phi_B[place] = item, phi
-        direction = self.M @ phi
-        left = max(float(direction @ phi) + self.tail[item], self.least)
         self._update(direction / np.sqrt(left), -1.0)
 
-    def take(self, place: int) -> None:
-        """Remove the landmark at a place."""
+    def take(self, item: int) -> None:
+        """Make a landmark a candidate again."""
+        [place] = np.flatnonzero(self.items == item)
         unit = np.zeros(len(self.G))
         unit[place] = 1.0
-        _, w, _ = scipy.linalg.lapack.dposv(self.G, unit)  # the column of the inverse of G
+        # A column of the inverse of G. To keep the inverse by changes of rank one loses all digits
+        # for kernels of small eigenvalues, and others seldom have that many landmarks here.
+        _, w, _ = scipy.linalg.lapack.dposv(self.G, unit)
         self._update(w @ self.Phi_B / np.sqrt(w[place]), 1.0)
         self.G[place] = self.G[:, place] = unit
         self.items[place], self.Phi_B[place] = -1, 0.0
@@ -165,7 +184,7 @@ class _Landmarks:
         self.square += 2 * sign * s * y + s * s * float(v @ Cv)
         self.left += sign * s * s
         scipy.linalg.blas.dger(sign, v, v, a=self.M.T, overwrite_a=True)
-        if self.trace() < _CANCELLED * self.computed:
+        if self.trace() < CANCELLED * self.computed:
             self._compute()
 
     def _compute(self) -> None:

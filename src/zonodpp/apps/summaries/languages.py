@@ -32,6 +32,12 @@ ne nepali, nl dutch, nn norwegian, no norwegian, pl polish, pt portuguese, ro ro
 ru russian, sr serbian, st sesotho, sv swedish, ta tamil, tr turkish, yi yiddish
 """
 STEMMERS: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _STEMMERS))
+# Languages without a stemmer whose sentences and words are told apart all the same.
+_UNSTEMMED = """
+am as az be bg bn br bs cy fo fy ga gl gu he hr is ja ka kk km kn ko ky la lb lo lv mk ml mn mr ms
+mt my or pa ps sa sd si sk sl so sq sw te tg th tk tl tt ug uk ur uz vi xh zh zu
+"""
+_KNOWN = sorted({*STEMMERS, *_UNSTEMMED.split()})
 # The accents and other signs of a run beyond the first thirty, which are all that stream-safe text
 # (Unicode UAX 15) has. The time in which Python sorts such a run is quadratic in its length.
 _SURPLUS = re.compile(r"([^\w\x00-\x7f]{30})[^\w\x00-\x7f]+")
@@ -60,9 +66,9 @@ def read_language(language: str | None) -> Language:
     code = re.split("[-_]", language.strip().lower())[0]
     codes = {name: code for code, name in STEMMERS.items()} | {"norwegian": "no"}
     code = codes.get(code, code)
-    if not re.fullmatch("[a-z]{2,3}", code):
-        known = f"such as 'de' or one of {', '.join(sorted(codes))}"
-        raise ValueError(f"language must be a code {known}; got {language!r}")
+    if code not in _KNOWN:
+        expected = "language must be a known code, such as 'de', or a name, such as 'german'"
+        raise ValueError(f"{expected}; got {language!r}. Known are {', '.join(_KNOWN)}")
     available = optional("snowballstemmer", "text", "a summary").algorithms()  # in this version
     name = STEMMERS.get(code)
     return Language(code, name if name in available else None)
