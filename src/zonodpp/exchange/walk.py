@@ -246,7 +246,8 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> i
         proposed = -1
         if place[t] < 0 or place[t] == s:
             cosine = abs(tableau_entry(columns, T[s], t)) / size
-            if chain.careful and 0.0 < cosine <= LARGEST_SMALL:
+            # The entry of the item at place s is one: it needs no judgement.
+            if chain.careful and 0.0 < cosine <= LARGEST_SMALL and place[t] < 0:
                 rounding_weights(T, s, chain.scratch.column)
                 error = rounding_error(columns, chain.scratch.column, t) / size
                 likely = raised(max(cosine, error), chain.power) > NEGLIGIBLE
