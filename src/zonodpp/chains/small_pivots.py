@@ -23,17 +23,14 @@ from zonodpp.chains.columns import UnitColumns, dot, matrix_of, unit_vectors
 from zonodpp.chains.inverse import inverse_of, random_basis, row_length
 from zonodpp.numerics.arrays import EPS, frozen, to_dense
 from zonodpp.numerics.compiled import forceinline
+from zonodpp.numerics.hidden import LOG_NEGLIGIBLE, hidden_sets
 
 NOISE = 16.0 * EPS  # rounding error of an entry, in units of the sum that bounds it
 TINY = 1e-9  # entries below this, relative to their row of T, are judged with a T that is fresh
-# Probability, relative to that of the basis, which is not worth an answer.
-NEGLIGIBLE = 1e-5
-LOG_NEGLIGIBLE = math.log(NEGLIGIBLE)
 _SEED = (0x7A6F6E6F, 0x64707023)  # arbitrary but fixed: a target is refused each time or never
 # Random bases that are looked at before a chain is prepared, and the size of their tableaus.
 _ENTRIES_SEEN, _ITEMS_SEEN, _LEAST_BASES, _MOST_BASES = 100_000, 10_000, 8, 64
 _NEAR = 1e-14  # distance of unit vectors along a random direction below which they are compared
-_LARGEST_ADVICE = 2.0  # larger powers than this are not advised
 
 
 @forceinline
@@ -134,21 +131,6 @@ def refuse_hidden(columns: UnitColumns, log_weight: Floats, power: float) -> Non
                 item = int(seen.items[some[likely[powers.argmax()]]])
     if item >= 0:
         raise ValueError(hidden_sets(power, item, least))
-
-
-def hidden_sets(power: float, item: int | None = None, least: float = np.inf) -> str:
-    """Return the message for columns so nearly dependent that rounding hides likely sets.
-
-    ``item`` is one of them, and ``least`` a power at which the sets would not be likely.
-    """
-    named = "" if item is None else f", such as that of item {item},"
-    least = math.ceil(10.0 * least) / 10.0 if least < _LARGEST_ADVICE else np.inf
-    enough = f"power={least:.1f} or more" if power < least < np.inf else "a larger power"
-    return (
-        f"with power={power:g} and these weights, sets of columns that are dependent up to "
-        f"rounding errors{named} may be likely, and no method can tell; merge items whose columns "
-        f"are nearly multiples of one another, or pass {enough}"
-    )
 
 
 def thin_share(columns: UnitColumns, log_weight: Floats, power: float, most: float) -> float:

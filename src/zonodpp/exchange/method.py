@@ -33,7 +33,7 @@ from zonodpp.chains.bases import ChainOnBases, chain_on_bases, line_aligned, ren
 from zonodpp.chains.columns import even_rows, keep_columns, matrix_of, unit_vectors
 from zonodpp.chains.contract import Sampler, Sets, State
 from zonodpp.chains.inverse import inverse_of
-from zonodpp.chains.small_pivots import equal_copies, hidden_sets, needs_care, refuse_hidden
+from zonodpp.chains.small_pivots import equal_copies, needs_care, refuse_hidden
 from zonodpp.chains.tracking import Recording, SetTracker
 from zonodpp.exchange import walk as exchange_walk
 from zonodpp.exchange.walk import BasisState, ExchangeChain, ExchangeScratch
@@ -41,6 +41,7 @@ from zonodpp.numerics.alias import alias_table
 from zonodpp.numerics.arguments import address_of
 from zonodpp.numerics.arrays import column_chunks, frozen
 from zonodpp.numerics.compiled import VECTOR
+from zonodpp.numerics.hidden import hidden_sets
 from zonodpp.numerics.scale import LEAST_SCALE, column_factors, plain_coordinates
 from zonodpp.targets.base import Target
 from zonodpp.targets.family import VolumeSampling

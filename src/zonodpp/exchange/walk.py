@@ -13,7 +13,6 @@ from zonodpp.chains.bases import ACCEPTED, BASIS_COUNTERS, STEPS
 from zonodpp.chains.columns import UnitColumns, dot, tableau_column, tableau_entry, tableau_row
 from zonodpp.chains.inverse import LARGE, replace_item, row_length
 from zonodpp.chains.small_pivots import (
-    NEGLIGIBLE,
     TINY,
     is_copy,
     rounding_error,
@@ -23,6 +22,7 @@ from zonodpp.chains.tracking import Recording
 from zonodpp.numerics.alias import draw_alias
 from zonodpp.numerics.arguments import generator_at
 from zonodpp.numerics.compiled import forceinline, inline_source, no_refcount
+from zonodpp.numerics.hidden import NEGLIGIBLE
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = (*BASIS_COUNTERS, "tiny pivots")

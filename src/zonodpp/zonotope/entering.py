@@ -10,13 +10,13 @@ from zonodpp._types import Floats
 from zonodpp.chains.columns import UnitColumns
 from zonodpp.chains.inverse import row_length
 from zonodpp.chains.small_pivots import (
-    LOG_NEGLIGIBLE,
     TINY,
     is_copy,
     rounding_error,
     rounding_weights,
 )
 from zonodpp.numerics.compiled import inline_source
+from zonodpp.numerics.hidden import LOG_NEGLIGIBLE
 from zonodpp.zonotope.tile import TileScratch, TileState, first_minimum, ratio_test
 
 BOUNDARY, STALE, UNSURE = -1, -2, -3  # what `item_behind` returns in place of an item

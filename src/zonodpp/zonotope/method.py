@@ -19,7 +19,13 @@ from zonodpp.chains.bases import chain_on_bases
 from zonodpp.chains.columns import UnitColumns, matrix_of
 from zonodpp.chains.contract import Sampler, Sets
 from zonodpp.chains.inverse import inverse_of, random_basis
-from zonodpp.chains.small_pivots import equal_copies, needs_care, refuse_hidden, thin_share, waiting_time
+from zonodpp.chains.small_pivots import (
+    equal_copies,
+    needs_care,
+    refuse_hidden,
+    thin_share,
+    waiting_time,
+)
 from zonodpp.chains.tracking import SetTracker
 from zonodpp.numerics.arrays import frozen, to_dense
 from zonodpp.numerics.compiled import VECTOR
