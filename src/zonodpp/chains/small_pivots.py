@@ -3,10 +3,10 @@
 An exchange whose entry of the tableau is T_p . e_j multiplies |det E_B| by the size of that entry,
 and the probability of the basis by its power p. For p = 2 an entry of 1e-9 can be left out: a
 billionth squared is nothing. For p = 0.05 it is a third. So small entries are judged by an estimate
-of their own rounding error. Column i of T solves a linear system with an error of about eps in each
-column of E_B, so that T_pi has an error of about eps |T_p| sum_q |T_qi|. An entry above its error
-counts; an entry below it counts as zero; and where an entry of the size of its error could carry
-probability, walks say that they cannot tell.
+of their own rounding error. T is the inverse of a matrix whose columns are off by about eps, so that
+T_p . e_j has an error of about eps |T_p| (sum_q |T_q . e_j| + |e_j|), in sums of sizes. An entry
+above its error counts; an entry below it counts as zero; and where an entry of the size of its
+error could carry probability, walks say that they cannot tell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonodpp._types import Floats, Integers, Matrix
-from zonodpp.chains.columns import UnitColumns, dot, matrix_of, unit_vectors
+from zonodpp.chains.columns import UnitColumns, dot, matrix_of, tableau_entry, unit_vectors
 from zonodpp.chains.inverse import inverse_of, random_basis, row_length
 from zonodpp.numerics.arrays import EPS, frozen, to_dense
 from zonodpp.numerics.compiled import forceinline
@@ -48,16 +48,29 @@ def rounding_weights(T: Floats, p: int, total: Floats) -> float:
 
 
 @forceinline
-def rounding_error(columns: UnitColumns, total: Floats, item: int) -> float:
-    """Return the rounding error of the entry of an item, given `rounding_weights` of its row."""
+def rounding_error(
+    columns: UnitColumns, T: Floats, p: int, total: Floats, item: int, entry: float
+) -> float:
+    """Return the rounding error of the entry of an item, given `rounding_weights` of its row.
+
+    A large bound, which takes r operations, is enough for an entry above it. Others get the sharp
+    one, which takes r^2.
+    """
     dense, indices, data = columns.dense, columns.indices, columns.data
-    error = 0.0
+    error, length = 0.0, 0.0
     if dense.shape[0] > 0:
         for i in range(total.shape[0]):
             error += total[i] * abs(dense[item, i])
+            length += abs(dense[item, i])
     else:
         for k in range(columns.indptr[item], columns.indptr[item + 1]):
             error += total[indices[k]] * abs(data[k])
+            length += abs(data[k])
+    if abs(entry) <= NOISE * error:
+        column = 0.0
+        for q in range(T.shape[0]):
+            column += abs(tableau_entry(columns, T[q], item))
+        error = min(error, row_length(T, p) * (column + length))
     return NOISE * error
 
 
@@ -200,7 +213,7 @@ def _tableau_at(columns: UnitColumns, basis: Integers, some: Integers) -> _Table
     T, items = inverse_of(columns, basis, np.inf), np.union1d(some, basis)
     E = to_dense(matrix_of(columns)[:, items])
     entries, sizes = np.abs(T @ E), np.linalg.norm(T, axis=1, keepdims=True)
-    errors = NOISE * sizes * (np.abs(T).sum(axis=0) @ np.abs(E))
+    errors = NOISE * sizes * (entries.sum(axis=0) + np.abs(E).sum(axis=0))
     inside = np.searchsorted(items, basis)
     entries[:, inside], errors[:, inside] = np.eye(len(basis)), -1.0
     return _Tableau(basis, items, entries, errors, sizes)

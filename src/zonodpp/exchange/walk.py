@@ -123,7 +123,7 @@ def _judge_exchange(chain: ExchangeChain, s: int, t: int, level: float) -> int:
     det_ratio = abs(tableau_entry(chain.columns, T[s], t))
     if chain.careful and det_ratio <= LARGEST_SMALL * row_length(T, s) and det_ratio > 0.0:
         rounding_weights(T, s, chain.scratch.column)
-        error = rounding_error(chain.columns, chain.scratch.column, t)
+        error = rounding_error(chain.columns, T, s, chain.scratch.column, t, det_ratio)
         likely = raised(max(det_ratio, error) * lengths[t] / lengths[item], chain.power)
         hidden = det_ratio <= error and not is_copy(chain.columns, chain.basis.inside, s, t)
         if likely > NEGLIGIBLE and (chain.basis.age[0] > 0 or hidden):
@@ -171,7 +171,7 @@ def _judge_row(chain: ExchangeChain, s: int, row: Floats) -> bool:
     for t in range(row.shape[0]):
         size = abs(row[t])
         if 0.0 < size <= least and chain.basis.place[t] < 0:
-            error = rounding_error(columns, total, t)
+            error = rounding_error(columns, T, s, total, t, size)
             likely = raised(max(size, error) * lengths[t] / largest, chain.power) > NEGLIGIBLE
             if likely and size <= error:
                 likely = not is_copy(columns, chain.basis.inside, s, t)
@@ -249,7 +249,8 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> i
             # The entry of the item at place s is one: it needs no judgement.
             if chain.careful and 0.0 < cosine <= LARGEST_SMALL and place[t] < 0:
                 rounding_weights(T, s, chain.scratch.column)
-                error = rounding_error(columns, chain.scratch.column, t) / size
+                entry, total = cosine * size, chain.scratch.column
+                error = rounding_error(columns, T, s, total, t, entry) / size
                 likely = raised(max(cosine, error), chain.power) > NEGLIGIBLE
                 hidden = cosine <= error and not is_copy(columns, chain.basis.inside, s, t)
                 if likely and (chain.basis.age[0] > 0 or hidden):
