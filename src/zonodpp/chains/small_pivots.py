@@ -3,10 +3,10 @@
 An exchange whose entry of the tableau is T_p . e_j multiplies |det E_B| by the size of that entry,
 and the probability of the basis by its power p. For p = 2 an entry of 1e-9 can be left out: a
 billionth squared is nothing. For p = 0.05 it is a third. So small entries are judged by an estimate
-of their own rounding error. T is the inverse of a matrix whose columns are off by about eps, so that
-T_p . e_j has an error of about eps |T_p| (sum_q |T_q . e_j| + |e_j|), in sums of sizes. An entry
-above its error counts; an entry below it counts as zero; and where an entry of the size of its
-error could carry probability, walks say that they cannot tell.
+of their own rounding error. T is the inverse of a matrix whose columns are off by about eps, so
+that T_p . e_j has an error of about eps |T_p| (sum_q |T_q . e_j| + |e_j|), in sums of sizes. An
+entry above its error counts; an entry below it counts as zero; and where an entry of the size of
+its error could carry probability, walks say that they cannot tell.
 """
 
 from __future__ import annotations

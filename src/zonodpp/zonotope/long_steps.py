@@ -31,6 +31,9 @@ from zonodpp.zonotope.tile import (
 OUTSIDE, CYCLED, OLD = -1, -2, -3  # what `settle` returns in place of a number of pivots
 # NumPy numbers: for literals, numba would compile once more.
 NONE_FREE, QUICK, CAREFUL = np.int64(-1), np.bool_(False), np.bool_(True)
+# Entries below this, relative to their row of T, are taken as zero in the search for the end of a
+# chord. In thin tiles the rows are long, and entries that decide where a chord ends are no larger.
+THIN_PIVOT = 1e-12
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 _ONE_BY_ONE = 12
@@ -168,7 +171,7 @@ def settle(
         upward = 1.0 if u[p] > reach[p] else -1.0
         bound = reach[p] if upward > 0.0 else 0.0
         slope = abs(u[p] - bound)
-        least = PIVOT * row_length(T, p)
+        least = (PIVOT if careful else THIN_PIVOT) * row_length(T, p)
         if careful:
             least = max(least, rounding_weights(T, p, scratch.vector))
         ratio_test(columns, tile, p, upward, least, scratch)
