@@ -106,18 +106,23 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
 
 
 @forceinline
-def _leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
+def _leaving_place(
+    T: Floats, u: Floats, reach: Floats, free: int, tolerance: float, blur: Floats, times: float
+) -> int:
     """Choose the place that leaves, by dual steepest edge; -1 if all coordinates are in bounds.
 
-    Its violation of a bound, divided by the length of its row of T, is the largest.
+    Its violation of a bound, divided by the length of its row of T, is the largest. Violations up to
+    ``times`` the rounding errors that ``blur`` makes are allowed.
     """
     place = -1
     worst = 0.0
     for k in range(u.shape[0]):
         violation = max(u[k] - reach[k], -u[k])
         if k != free and violation > tolerance:
-            size = row_length(T, k)
-            if violation > worst * size:
+            size, allowed = row_length(T, k), 0.0
+            for i in range(blur.shape[0]):
+                allowed += abs(T[k, i]) * blur[i]
+            if violation > worst * size and violation > times * allowed:
                 worst = violation / size
                 place = k
     return place
@@ -160,9 +165,10 @@ def settle(
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
     r, n = u.shape[0], row.shape[0]
     log_det = 0.0
+    allowed = 1.0 if careful == STRICT else 0.0
     # Runs take about r pivots; far more mean that rounding errors make them cycle.
     for count in range(50 * (r + 10) + 2 * n):
-        p: int = _leaving_place(T, u, reach, free, tolerance)
+        p: int = _leaving_place(T, u, reach, free, tolerance, blur, allowed)
         if p < 0:
             return count, log_det
         if careful != QUICK and tile.age[0] >= OLDEST:
