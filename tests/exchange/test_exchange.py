@@ -153,7 +153,8 @@ def treat_as(size, monkeypatch):
 def test_small_and_large_problems_have_the_same_transitions(name, power, monkeypatch):
     target = volume_targets(power)[name]
     treat_as("small", monkeypatch)
-    assert Exchange().prepare(target).whole == (power in (1.0, 2.0))  # others judge entries of T
+    small = Exchange().prepare(target)
+    assert small.whole != small.careful  # a careful walk judges entries of T
     _, _, whole = transition_matrix(target, "heat-bath")
     treat_as("large", monkeypatch)
     target = volume_targets(power)[name]  # a new one: what was prepared is remembered
@@ -288,8 +289,9 @@ def test_long_chain_does_not_drift(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_tiny_pivots_are_counted_and_do_no_harm(rule):
+    """Two columns are nearly equal, but in no plane with a third one."""
     A = np.random.default_rng(2).normal(size=(3, 6))
-    A[:, 5] = A[:, 4] + 1e-10 * A[:, 0]
+    A[:, 5] = A[:, 4] + 1e-10 * np.random.default_rng(3).normal(size=3)
     target = VolumeSampling(A, power=0.2)
     samples = sample(target, 3000, method="exchange", rule=rule, thin=THIN[rule], rng=0)
     assert samples.stats["tiny pivots"] > 0

@@ -1,14 +1,18 @@
 """Powers from .05 to 1 and nearly dependent columns: the law is right, or the chain is refused."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from law import exact_law, p_value
 
-from zonodpp import VolumeSampling, sample
+from zonodpp import Exchange, HitAndRun, VolumeSampling, sample
 
 THRESHOLD = 1e-4
-POWERS = [0.05, 0.3, 0.7]
-GAPS = [1e-6, 1e-9, 1e-13, 1e-15]
+CASES = [  # powers, and the gaps of nearly parallel columns
+    (power, gap) for power in (0.05, 0.3, 0.7, 1.0) for gap in (1e-6, 1e-9, 1e-13, 1e-15)
+]
 
 
 def pair(gap, power):
@@ -51,35 +55,33 @@ def fits(subsets, target):
     return p_value(subsets, bases, np.exp(logs)) > THRESHOLD
 
 
-def drawn(target, options, draws=400):
-    """Return draws, or None if the target is refused."""
+def drawn(family, gap, power, options, draws=400):
+    """Return the target and draws, or None in place of draws that are refused before the first."""
     thin = 30 if options.get("rule") or options.get("preset") else 8
+    target = None
     try:
-        return sample(target, draws, rng=0, thin=thin, burn_in=100, **options).subsets
-    except (ValueError, ArithmeticError) as error:
-        if "with power=" not in str(error):  # the message says why, and what to do
-            raise
-        return None
+        target = family(gap, power)
+        return target, sample(target, draws, rng=0, thin=thin, burn_in=100, **options).subsets
+    except ValueError as error:
+        message = str(error)
+        assert "with power=" in message  # why, and what to do
+        assert "; use method=" in message or "; merge items" in message
+        return target, None
 
 
 @pytest.mark.parametrize("options", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_law_is_right_or_refused(family, options):
-    for power in POWERS:
-        for gap in GAPS:
-            target = family(gap, power)
-            subsets = drawn(target, options)
-            # Weights over 15 orders hold items apart that coordinates take as dependent.
-            if family is weighted_pair and gap < 1e-14 and options.get("method") != "zonotope":
-                continue
-            assert subsets is None or fits(subsets, target), (power, gap)
+    for power, gap in CASES:
+        target, subsets = drawn(family, gap, power, options)
+        assert subsets is None or fits(subsets, target), (power, gap)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("options", [METHODS["heat-bath"], METHODS["zonotope"]])
 def test_what_is_far_above_rounding_is_not_refused(family, options):
     for gap, power in ((1e-6, 0.05), (1e-9, 0.3), (1e-12, 0.5), (1e-13, 0.7)):
-        assert drawn(family(gap, power), options, draws=20) is not None
+        assert drawn(family, gap, power, options, draws=20)[1] is not None
 
 
 def test_ordinary_targets_are_not_refused():
@@ -90,24 +92,54 @@ def test_ordinary_targets_are_not_refused():
     for power in (0.4, 0.5, 1.0, 1.5):
         target = VolumeSampling(A, power=power)
         for options in METHODS.values():
-            assert drawn(target, options, draws=20) is not None
+            sample(target, 20, rng=0, **options)
     for power in (0.05, 0.2):
         target = VolumeSampling(rng.normal(size=(4, 30)), power=power)
         for options in METHODS.values():
-            assert drawn(target, options, draws=20) is not None
+            sample(target, 20, rng=0, **options)
 
 
-@pytest.mark.parametrize("method", ["exchange", "zonotope"])
+class Careless:
+    """The broken twin of a method: entries below its cut-off count as zero."""
+
+    name = "careless"
+
+    def __init__(self, method):
+        self.method = method
+
+    def prepare(self, target, track=None):
+        sampler = self.method.prepare(target, track)
+        if isinstance(self.method, Exchange):
+            return replace(sampler, careful=False)
+        return replace(sampler, rule=sampler.rule._replace(careful=False))
+
+
+@pytest.mark.parametrize("method", [Exchange(), HitAndRun()], ids=["exchange", "zonotope"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_chain_that_takes_small_entries_as_zero_is_rejected(family, method):
-    """The twin draws from the target whose gap is exactly zero."""
-    target = family(1e-9, 0.3)
-    twin = sample(family(1e-9, 0.3), 600, method=method, rng=0, thin=8, burn_in=100).subsets
-    assert fits(twin, target)
-    A = np.round(target.A, 6) if family is mixed else [[1, 1, 0], [0, 0, 1]]
-    flat = VolumeSampling(A, power=0.6 if family is mixed else 0.3, weights=target.weights)
-    twin = sample(flat, 600, method="exchange", rng=0, thin=8, burn_in=100).subsets
-    assert not fits(twin, target)
+    gap = 1e-13 if family is pair else 1e-11
+    power = 0.05 if family is not weighted_pair else 0.3
+    settings = {"rng": 0, "thin": 8, "burn_in": 100}
+    target = family(gap, power)
+    assert fits(sample(target, 600, method=method, **settings).subsets, target)
+    assert not fits(sample(target, 600, method=Careless(method), **settings).subsets, target)
+
+
+def test_a_chain_that_picks_tiles_by_volume_is_rejected(monkeypatch):
+    """Where ``line="metropolis"`` is refused, it would not be right."""
+    monkeypatch.setattr("zonodpp.zonotope.method._LONGEST_WAIT", np.inf)
+    for family in FAMILIES:
+        target, subsets = drawn(family, 1e-9, 0.3, METHODS["metropolis"])
+        assert not fits(subsets, target)
+
+
+def test_the_error_names_a_power_that_is_large_enough():
+    with pytest.raises(ValueError, match="or pass power=(.*) or more") as caught:
+        sample(mixed(1e-15, 0.05), 1, method="exchange")
+    power = float(re.search("power=([^ ]*) or more", str(caught.value))[1])
+    for options in (METHODS["heat-bath"], METHODS["zonotope"]):
+        target, subsets = drawn(mixed, 1e-15, power, options)
+        assert fits(subsets, target)
 
 
 def test_a_start_in_a_thin_tile_is_left_and_met_again():

@@ -524,6 +524,14 @@ def test_many_points_at_once():
 
 NEARLY_EQUAL = [
     ([[-2, -2, 0, -2, -1.9999998], [0, 1, -2, -2e-7, 1], [0, 0, -1, 1e-7, 0]], [-2, -2e-7, 1e-7]),
+    (
+        [
+            [0, 2, 2, 2e-8, 2.00000002],
+            [-1, 0, -1, -0.99999998, 2e-8],
+            [1, 1, 2, 0.99999998, 0.99999998],
+        ],
+        [2, -1, 2],
+    ),
     ([[2, 2.0000002, -2, 2, 2.0000001, 2], [0, 2e-7, 0, -1, 1e-7, -1]], [2, -1]),
 ]
 
@@ -533,7 +541,9 @@ def test_walks_along_nearly_equal_columns_hold_tiles_with_their_volumes(A, d):
     A = np.array(A, dtype=float)
     for seed in range(8):
         for x in (np.zeros(len(A)), A @ np.random.default_rng(seed).random(A.shape[1])):
-            walk = Zonotope(A, rng=seed).walk(x, d)
+            zonotope = Zonotope(A, rng=seed)
+            walk, chord = zonotope.walk(x, d), zonotope.chord(x, d)
+            assert walk.breaks[[0, -1]] == pytest.approx(chord, abs=1e-6 * (chord[1] - chord[0]))
             for basis, log_volume in zip(walk.bases, walk.log_volumes, strict=True):
                 exact = determinant(
                     [[Fraction(entry) for entry in A[:, j].tolist()] for j in basis]

@@ -98,15 +98,6 @@ def on_own_lines(state: State) -> State:
     return copied
 
 
-def hidden_sets(power: float) -> str:
-    """Return the message for columns so nearly dependent that rounding hides likely sets."""
-    return (
-        f"with power={power:g} and these weights, sets of columns that are dependent up to "
-        "rounding errors may be likely, and floating-point numbers cannot tell; merge items whose "
-        "columns are nearly multiples of one another, or pass a power closer to 1"
-    )
-
-
 def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[], Floats]) -> None:
     """Compute an inverse anew, in place; count this, and a drift if the old one had large errors.
 

@@ -29,10 +29,11 @@ import scipy.sparse as sp
 
 from zonodpp._arguments import as_items, one_of
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.bases import ChainOnBases, chain_on_bases, hidden_sets, line_aligned, renew
+from zonodpp.chains.bases import ChainOnBases, chain_on_bases, line_aligned, renew
 from zonodpp.chains.columns import even_rows, keep_columns, matrix_of, unit_vectors
 from zonodpp.chains.contract import Sampler, Sets, State
 from zonodpp.chains.inverse import inverse_of
+from zonodpp.chains.small_pivots import equal_copies, needs_care, refuse_hidden
 from zonodpp.chains.tracking import Recording, SetTracker
 from zonodpp.exchange import walk as exchange_walk
 from zonodpp.exchange.walk import BasisState, ExchangeChain, ExchangeScratch
@@ -40,6 +41,7 @@ from zonodpp.numerics.alias import alias_table
 from zonodpp.numerics.arguments import address_of
 from zonodpp.numerics.arrays import column_chunks, frozen
 from zonodpp.numerics.compiled import VECTOR
+from zonodpp.numerics.hidden import hidden_sets
 from zonodpp.numerics.scale import LEAST_SCALE, column_factors, plain_coordinates
 from zonodpp.targets.base import Target
 from zonodpp.targets.family import VolumeSampling
@@ -113,14 +115,21 @@ class Exchange:
             scale = None if p < 1 else target.coordinates.scale
         lengths = lengths if scale is None else lengths * scale
         lengths = lengths / lengths.max()
-        careful = p not in (1.0, 2.0)  # then small entries may be likely, or weights far apart
+        with np.errstate(divide="ignore"):
+            log_weight = p * np.log(lengths)
+        careful = p < 1 and needs_care(log_weight[lengths > 0], p, exchange_walk.ZERO)
         whole = self.rule == "heat-bath" and _is_small(target, sparse) and not careful
         large = not whole and not sparse and not _is_small(target, sparse)
         proposes = self.rule == "heat-bath" and large
         # Metropolis accepts every exchange of two equally likely items, which would take turns.
         rule = "barker" if self.rule == "metropolis" and n == 2 else self.rule
+        multiple = exchange_walk.BLOCK * VECTOR
+        columns = keep_columns(E, lengths, by_rows=False, multiple=multiple)
+        if careful:
+            columns = equal_copies(columns, target.A)
+            refuse_hidden(columns, log_weight, p)
         return ExchangeWalk(
-            columns=keep_columns(E, lengths, by_rows=False, multiple=exchange_walk.BLOCK * VECTOR),
+            columns=columns,
             tracker=SetTracker.of(None, n),
             rule=rule,
             power=p,

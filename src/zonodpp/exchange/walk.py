@@ -13,7 +13,6 @@ from zonodpp.chains.bases import ACCEPTED, BASIS_COUNTERS, STEPS
 from zonodpp.chains.columns import UnitColumns, dot, tableau_column, tableau_entry, tableau_row
 from zonodpp.chains.inverse import LARGE, replace_item, row_length
 from zonodpp.chains.small_pivots import (
-    NEGLIGIBLE,
     TINY,
     is_copy,
     rounding_error,
@@ -23,6 +22,7 @@ from zonodpp.chains.tracking import Recording
 from zonodpp.numerics.alias import draw_alias
 from zonodpp.numerics.arguments import generator_at
 from zonodpp.numerics.compiled import forceinline, inline_source, no_refcount
+from zonodpp.numerics.hidden import NEGLIGIBLE
 
 HEAT_BATH, METROPOLIS, BARKER = range(3)
 COUNTERS = (*BASIS_COUNTERS, "tiny pivots")
@@ -123,7 +123,7 @@ def _judge_exchange(chain: ExchangeChain, s: int, t: int, level: float) -> int:
     det_ratio = abs(tableau_entry(chain.columns, T[s], t))
     if chain.careful and det_ratio <= LARGEST_SMALL * row_length(T, s) and det_ratio > 0.0:
         rounding_weights(T, s, chain.scratch.column)
-        error = rounding_error(chain.columns, chain.scratch.column, t)
+        error = rounding_error(chain.columns, T, s, chain.scratch.column, t, det_ratio)
         likely = raised(max(det_ratio, error) * lengths[t] / lengths[item], chain.power)
         hidden = det_ratio <= error and not is_copy(chain.columns, chain.basis.inside, s, t)
         if likely > NEGLIGIBLE and (chain.basis.age[0] > 0 or hidden):
@@ -171,7 +171,7 @@ def _judge_row(chain: ExchangeChain, s: int, row: Floats) -> bool:
     for t in range(row.shape[0]):
         size = abs(row[t])
         if 0.0 < size <= least and chain.basis.place[t] < 0:
-            error = rounding_error(columns, total, t)
+            error = rounding_error(columns, T, s, total, t, size)
             likely = raised(max(size, error) * lengths[t] / largest, chain.power) > NEGLIGIBLE
             if likely and size <= error:
                 likely = not is_copy(columns, chain.basis.inside, s, t)
@@ -246,9 +246,11 @@ def propose_entering(rng: Rng, chain: ExchangeChain, s: int, proposed: int) -> i
         proposed = -1
         if place[t] < 0 or place[t] == s:
             cosine = abs(tableau_entry(columns, T[s], t)) / size
-            if chain.careful and 0.0 < cosine <= LARGEST_SMALL:
+            # The entry of the item at place s is one: it needs no judgement.
+            if chain.careful and 0.0 < cosine <= LARGEST_SMALL and place[t] < 0:
                 rounding_weights(T, s, chain.scratch.column)
-                error = rounding_error(columns, chain.scratch.column, t) / size
+                entry, total = cosine * size, chain.scratch.column
+                error = rounding_error(columns, T, s, total, t, entry) / size
                 likely = raised(max(cosine, error), chain.power) > NEGLIGIBLE
                 hidden = cosine <= error and not is_copy(columns, chain.basis.inside, s, t)
                 if likely and (chain.basis.age[0] > 0 or hidden):

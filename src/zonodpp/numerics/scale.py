@@ -24,6 +24,7 @@ from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.numerics.arrays import EPS, accurate_product, column_chunks, log_dets, to_dense
 from zonodpp.numerics.determinant import items_of, pick_greedily
 from zonodpp.numerics.gram import DenseGram, RankError, factorise, factorise_by_cholesky
+from zonodpp.numerics.hidden import LOG_NEGLIGIBLE, hidden_sets
 
 LEAST_SCALE = 2.0**-250  # smallest column factor, relative to the largest, that is ordinary
 # The same for a dense A. Whitening mixes its rows, which makes rounding errors larger, up to the
@@ -100,7 +101,7 @@ def coordinates_of(
         gram = factorise_by_cholesky(A, scale)
         if gram is not None:
             return Coordinates(A, scale, gram, A.shape[0] * log_unit, log_weights - log_unit)
-    return _about_heavy_basis(to_dense(A), log_weights, basis)
+    return _about_heavy_basis(to_dense(A), log_weights, power, basis)
 
 
 def plain_coordinates(
@@ -108,7 +109,8 @@ def plain_coordinates(
 ) -> tuple[Floats, Floats]:
     """Return T = A_H^{-1} A for a heavy basis H, without weights, and the logs of its factors."""
     if found.plain is None:
-        found = _about_heavy_basis(to_dense(A), column_factors(weights, power, A.shape[1])[1], None)
+        log_weights = column_factors(weights, power, A.shape[1])[1]
+        found = _about_heavy_basis(to_dense(A), log_weights, power, None)
     assert found.plain is not None
     return found.plain, found.log_scale
 
@@ -125,13 +127,15 @@ def column_factors(weights: Floats | None, power: float, n: int) -> tuple[Floats
         return np.exp(logs - logs.max()), logs
 
 
-def _about_heavy_basis(A: Floats, log_weights: Floats, basis: Integers | None) -> Coordinates:
+def _about_heavy_basis(
+    A: Floats, log_weights: Floats, power: float, basis: Integers | None
+) -> Coordinates:
     """Return M = S_H^{-1} T S and T = A_H^{-1} A for a heavy basis H."""
     U, heights, widths = _equilibrated(A)
     logs = np.where(U.any(axis=0), widths * _LOG_2 + log_weights, -np.inf)
     H = _heavy_basis(U, logs) if basis is None else basis
     if basis is None:
-        T, log_det = _relative_to(H, U, logs), float(np.linalg.slogdet(U[:, H])[1])
+        T, log_det = _relative_to(H, U, logs, power), float(np.linalg.slogdet(U[:, H])[1])
     else:  # elimination is exact: minors of an incidence matrix are -1, 0 or 1, times powers of two
         factor = splu(sp.csc_array(U[:, H]))
         T, log_det = factor.solve(U), float(np.log(np.abs(factor.U.diagonal())).sum())
@@ -166,7 +170,7 @@ def _heavy_basis(U: Floats, logs: Floats) -> Integers:
     return picks
 
 
-def _relative_to(H: Integers, U: Floats, logs: Floats) -> Floats:
+def _relative_to(H: Integers, U: Floats, logs: Floats, power: float) -> Floats:
     """Return T = U_H^{-1} U to full accuracy.
 
     Any W spans the same rows. With W close to U_H^{-1}, and W U computed to more than double
@@ -177,11 +181,19 @@ def _relative_to(H: Integers, U: Floats, logs: Floats) -> Floats:
     T = np.empty_like(U)
     for span, chunk in column_chunks(U):
         product, error = accurate_product(W, chunk)
-        # An item heavier than item k of H depends on the items picked before k, up to rounding.
-        heavier = logs[span] - logs[H][:, None] > _HEAVIER
+        entries = correction @ product
+        entries[np.abs(entries) <= error] = 0.0
+        # An item heavier than item k of H depends on the items picked before k, up to rounding of
+        # the columns that were given. Nobody can tell whether the rest of the column is meant.
+        rise = logs[span] - logs[H][:, None]
         lengths = np.outer(np.linalg.norm(W, axis=1), np.linalg.norm(chunk, axis=0))
-        error = np.maximum(error, np.where(heavier, 8 * len(U) * EPS * lengths, 0.0))
-        T[:, span] = correction @ product
-        T[:, span][np.abs(T[:, span]) <= error] = 0.0
+        rounded = (rise > _HEAVIER) & (np.abs(entries) <= 8 * len(U) * EPS * lengths)
+        with np.errstate(divide="ignore"):
+            likely = rounded & (power * (np.log(np.abs(entries)) + rise) > LOG_NEGLIGIBLE)
+        if likely.any():
+            item = int(span.start + np.argmax(likely.any(axis=0)))
+            raise ValueError(hidden_sets(power, item))
+        entries[rounded] = 0.0
+        T[:, span] = entries
     T[:, H] = np.eye(len(H))
     return T

@@ -10,15 +10,18 @@ from zonodpp._types import Floats
 from zonodpp.chains.columns import UnitColumns
 from zonodpp.chains.inverse import row_length
 from zonodpp.chains.small_pivots import (
-    LOG_NEGLIGIBLE,
     TINY,
     is_copy,
     rounding_error,
     rounding_weights,
 )
 from zonodpp.numerics.compiled import inline_source
+from zonodpp.numerics.hidden import LOG_NEGLIGIBLE
 from zonodpp.zonotope.tile import TileScratch, TileState, first_minimum, ratio_test
 
+# Where the bound of rounding errors, relative to the row of T, is larger, the basis is thin,
+# and the bound may be far above the errors: each entry is judged by itself.
+COARSE = 1e-9
 BOUNDARY, STALE, UNSURE = -1, -2, -3  # what `item_behind` returns in place of an item
 
 
@@ -43,13 +46,13 @@ def item_behind(
     ratio_test(columns, tile, p, upward, least, scratch)
     entering = first_minimum(ratio)
     found, unsure = BOUNDARY, False
-    if ratio[entering] < np.inf:
+    if ratio[entering] < np.inf and least <= COARSE * row_length(T, p):
         found = entering
     else:  # small entries count only here: they let reduced costs fall so slowly
         nearest = np.inf
         for j in range(row.shape[0]):
             if row[j] > 0.0:
-                error = rounding_error(columns, total, j)
+                error = rounding_error(columns, T, p, total, j, row[j])
                 if row[j] > error and gap[j] < nearest * row[j]:
                     nearest = gap[j] / row[j]
                     found = j

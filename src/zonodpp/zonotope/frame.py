@@ -22,7 +22,7 @@ import scipy.linalg
 
 from zonodpp._types import Floats, Integers, Matrix
 from zonodpp.chains.columns import UnitColumns, basis_matrix, even_rows, keep_columns, unit_vectors
-from zonodpp.numerics.arrays import column_chunks, frozen
+from zonodpp.numerics.arrays import accurate_product, column_chunks, frozen
 from zonodpp.numerics.gram import factorise
 from zonodpp.zonotope.chord import Ellipsoid, ellipsoid_of
 
@@ -47,7 +47,10 @@ class Frame(NamedTuple):
     def map(self, vector: Floats, exponent: int = 0) -> Floats:
         """Return M v / 2**exponent; not finite if that is beyond floating-point numbers."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.W @ np.ldexp(vector, -self.heights - exponent))
+            scaled = np.ldexp(vector, -self.heights - exponent)
+            if not np.all(np.isfinite(scaled)):
+                return np.full(scaled.shape, np.inf)
+            return np.asarray(accurate_product(self.W, scaled[:, None])[0][:, 0])
 
     def map_back(self, points: Floats) -> Floats:
         """Return M^{-1} x for each row x."""
@@ -85,7 +88,10 @@ def frame_of(A: Matrix, scale: Floats | None, *, multiple: int = 1) -> Frame:
     W, whitener = np.eye(len(heights)), gram.W
     if not gram.well_conditioned:
         W, whitener = whitener, W
-        X = np.concatenate([W @ chunk for _, chunk in column_chunks(X, None)], axis=1)
+        # Rows that are nearly dependent cancel in W X. In double precision the columns would lose
+        # as many digits, and columns that are dependent would no longer be so.
+        chunks = [accurate_product(W, chunk)[0] for _, chunk in column_chunks(X, None)]
+        X = np.concatenate(chunks, axis=1)
     columns = keep_columns(*unit_vectors(X), multiple=multiple)
     columns = columns._replace(blur=frozen(np.abs(W) @ blur))
     return Frame(columns, heights, frozen(W), ellipsoid_of(columns, whitener))

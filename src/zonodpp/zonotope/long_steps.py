@@ -16,11 +16,9 @@ import numpy as np
 from zonodpp._types import Floats, Integers
 from zonodpp.chains.columns import UnitColumns, add_column, multiply
 from zonodpp.chains.inverse import row_length
-from zonodpp.chains.small_pivots import rounding_weights
 from zonodpp.numerics.compiled import forceinline, inline_source, no_refcount
 from zonodpp.zonotope.tile import (
     OLDEST,
-    PIVOT,
     TileScratch,
     TileState,
     first_minimum,
@@ -30,7 +28,10 @@ from zonodpp.zonotope.tile import (
 
 OUTSIDE, CYCLED, OLD = -1, -2, -3  # what `settle` returns in place of a number of pivots
 # NumPy numbers: for literals, numba would compile once more.
-NONE_FREE, QUICK, CAREFUL = np.int64(-1), np.bool_(False), np.bool_(True)
+NONE_FREE, QUICK, CAREFUL, STRICT = np.int64(-1), np.int64(0), np.int64(1), np.int64(2)
+# Entries below this, relative to their row of T, are taken as zero in the search for the end of a
+# chord. In thin tiles the rows are long, and entries that decide where a chord ends are no larger.
+THIN_PIVOT = 1e-12
 # Items that one long step passes before the remaining ones are partitioned: up to about this number
 # a vectorised search for the smallest ratio is faster.
 _ONE_BY_ONE = 12
@@ -105,18 +106,23 @@ def long_ratio_test(lengths: Floats, slope: float, noise: float, scratch: TileSc
 
 
 @forceinline
-def _leaving_place(T: Floats, u: Floats, reach: Floats, free: int, tolerance: float) -> int:
+def _leaving_place(
+    T: Floats, u: Floats, reach: Floats, free: int, tolerance: float, blur: Floats, times: float
+) -> int:
     """Choose the place that leaves, by dual steepest edge; -1 if all coordinates are in bounds.
 
-    Its violation of a bound, divided by the length of its row of T, is the largest.
+    Its violation of a bound, divided by the length of its row of T, is the largest. Violations up to
+    ``times`` the rounding errors that ``blur`` makes are allowed.
     """
     place = -1
     worst = 0.0
     for k in range(u.shape[0]):
         violation = max(u[k] - reach[k], -u[k])
         if k != free and violation > tolerance:
-            size = row_length(T, k)
-            if violation > worst * size:
+            size, allowed = row_length(T, k), 0.0
+            for i in range(blur.shape[0]):
+                allowed += abs(T[k, i]) * blur[i]
+            if violation > worst * size and violation > times * allowed:
                 worst = violation / size
                 place = k
     return place
@@ -140,12 +146,13 @@ def _flip_passed(columns: UnitColumns, tile: TileState, passed: int, scratch: Ti
 
 @no_refcount
 def settle(
-    columns: UnitColumns, tile: TileState, free: int, careful: bool, scratch: TileScratch
+    columns: UnitColumns, tile: TileState, free: int, careful: int, scratch: TileScratch
 ) -> tuple[int, float]:
     """Bring all coordinates into their bounds by dual pivots; place ``free`` has no bounds.
 
-    With ``careful``, it stops when T is to be computed anew, and entries that the rounding errors
-    of a T of nearly dependent columns explain count as zero, as entries below PIVOT do.
+    If ``careful`` is not QUICK, it stops when T is to be computed anew. If it is STRICT, the point
+    is moved by rounding errors only: what moves it by 1e-8 moves it far in the coordinates of a
+    thin tile that may follow, where it would count as outside.
 
     Returns
     -------
@@ -158,21 +165,20 @@ def settle(
     row, ratio, column = scratch.row, scratch.ratio, scratch.column
     r, n = u.shape[0], row.shape[0]
     log_det = 0.0
+    allowed = 1.0 if careful == STRICT else 0.0
     # Runs take about r pivots; far more mean that rounding errors make them cycle.
     for count in range(50 * (r + 10) + 2 * n):
-        p: int = _leaving_place(T, u, reach, free, tolerance)
+        p: int = _leaving_place(T, u, reach, free, tolerance, blur, allowed)
         if p < 0:
             return count, log_det
-        if careful and tile.age[0] >= OLDEST:
+        if careful != QUICK and tile.age[0] >= OLDEST:
             return OLD, 0.0
         upward = 1.0 if u[p] > reach[p] else -1.0
         bound = reach[p] if upward > 0.0 else 0.0
         slope = abs(u[p] - bound)
-        least = PIVOT * row_length(T, p)
-        if careful:
-            least = max(least, rounding_weights(T, p, scratch.vector))
-        ratio_test(columns, tile, p, upward, least, scratch)
-        noise = 1e3 * tolerance  # an error of the point moves u[p] by its product with T[p]
+        ratio_test(columns, tile, p, upward, THIN_PIVOT * row_length(T, p), scratch)
+        # An error of the point moves u[p] by its product with T[p].
+        noise = tolerance if careful == STRICT else 1e3 * tolerance
         for i in range(r):
             noise += abs(T[p, i]) * blur[i]
         passed = long_ratio_test(lengths, slope, noise, scratch)

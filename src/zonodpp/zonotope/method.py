@@ -19,7 +19,13 @@ from zonodpp.chains.bases import chain_on_bases
 from zonodpp.chains.columns import UnitColumns, matrix_of
 from zonodpp.chains.contract import Sampler, Sets
 from zonodpp.chains.inverse import inverse_of, random_basis
-from zonodpp.chains.small_pivots import LOG_NEGLIGIBLE, thin_share
+from zonodpp.chains.small_pivots import (
+    equal_copies,
+    needs_care,
+    refuse_hidden,
+    thin_share,
+    waiting_time,
+)
 from zonodpp.chains.tracking import SetTracker
 from zonodpp.numerics.arrays import frozen, to_dense
 from zonodpp.numerics.compiled import VECTOR
@@ -50,10 +56,12 @@ _ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may
 _DEPENDENT = 1e-9
 # A share of probability in thin tiles that no count of draws shows.
 _LEAST_SHARE = 1e-4
-# A chain with line='metropolis' finds a tile of such a thickness, relative to others, once in the
-# inverse of it steps: too rarely for any run.
-_THIN = 1e-5
+# A chain with line='metropolis' picks tiles by volume. If the mean number of steps until it finds
+# a tile is larger than this, runs of ordinary length are far from the law.
+_LONGEST_WAIT = 100.0
+_THIN = 1e-3  # entries that are larger make no wait so long
 _PLAIN = {"line": "gibbs", "directions": "whitened", "tiling": "fresh"}
+_PLAIN_OPTIONS = "line='gibbs', tiling='fresh'"
 PAPER = {"line": "metropolis", "directions": "isotropic", "tiling": "fixed"}
 
 
@@ -167,10 +175,14 @@ class HitAndRun:
             window = _default_window(frame, factor, reflect)
         log_mass = _log_masses(columns, q, s, target.power)
         log_weight = _log_weights(columns, log_mass)
-        careful = _needs_care(columns, log_weight, target.power)
-        if careful and not (gibbs and fresh):
-            most = PIVOT if gibbs else _THIN
-            refuse_thin(columns, log_weight, target.power, most, "line='gibbs', tiling='fresh'")
+        careful = needs_care(log_weight[columns.lengths > 0], target.power, PIVOT)
+        if careful:
+            columns = equal_copies(columns, target.A)
+            refuse_hidden(columns, log_weight, target.power)
+        if careful and not fresh:
+            refuse_thin(columns, log_weight, target.power, PIVOT, _PLAIN_OPTIONS)
+        if not gibbs:
+            _refuse_long_waits(columns, log_weight, target.power)
         rule = Rule(
             factor=frozen(np.tril(factor)),
             log_mass=frozen(log_mass),
@@ -228,12 +240,6 @@ def _log_weights(columns: UnitColumns, log_mass: Floats) -> Floats:
         return np.where(columns.lengths > 0, log_mass + np.log(columns.lengths), 0.0)
 
 
-def _needs_care(columns: UnitColumns, log_weight: Floats, power: float) -> bool:
-    """Tell whether tiles behind entries of the tableau below PIVOT may have weight."""
-    spread = float(np.ptp(log_weight[columns.lengths > 0]))
-    return bool(power * np.log(PIVOT) + spread > LOG_NEGLIGIBLE)
-
-
 def refuse_thin(
     columns: UnitColumns, log_weight: Floats, power: float, most: float, instead: str
 ) -> None:
@@ -242,8 +248,21 @@ def refuse_thin(
     if share > _LEAST_SHARE:
         raise ValueError(
             f"with power={power:g}, sets of nearly dependent columns are likely (about {share:.1g} "
-            "of all exchanges lead to them), and such a chain hardly ever meets their thin tiles; "
-            f"use method='exchange', or {instead}"
+            "of all exchanges lead to them), and such a chain never meets their thin tiles; use "
+            f"method='exchange', or {instead}"
+        )
+
+
+def _refuse_long_waits(columns: UnitColumns, log_weight: Floats, power: float) -> None:
+    """Raise an error if a chain that picks tiles by volume takes too long to find likely ones."""
+    if not needs_care(log_weight[columns.lengths > 0], power, _THIN):
+        return
+    wait = waiting_time(columns, log_weight, power)
+    if wait > _LONGEST_WAIT:
+        raise ValueError(
+            f"with power={power:g}, sets of nearly dependent columns are likely, and a chain with "
+            f"line='metropolis' takes about {wait:.1g} steps to find one of their thin tiles; use "
+            "method='exchange', or line='gibbs', tiling='fresh'"
         )
 
 

@@ -10,7 +10,7 @@ from zonodpp.chains.inverse import inverse_of, row_length
 from zonodpp.numerics.compiled import no_refcount
 from zonodpp.zonotope import tile as pivots
 from zonodpp.zonotope.entering import STALE, item_behind
-from zonodpp.zonotope.long_steps import CAREFUL, NONE_FREE, OUTSIDE, settle
+from zonodpp.zonotope.long_steps import CAREFUL, NONE_FREE, OUTSIDE, STRICT, settle
 from zonodpp.zonotope.tile import TileScratch, TileState
 
 # A direction whose cosine with the normal of a facet is smaller is parallel to the facet: rounding
@@ -50,18 +50,20 @@ def find_tile(columns: UnitColumns, x: Floats, c: Floats, corner: TileState) -> 
     """Return the tile that holds x (Algorithm 3), by the dual simplex from the corner of a tile.
 
     Rounding errors of pivots add up. So a point counts as outside only if a run of the dual simplex
-    finds this with a T that was computed anew, with no pivot since.
+    finds this with a T that was computed anew, with no pivot since. A point may lie beyond the
+    boundary by rounding errors, so a first search allows for little and a second one for more.
     """
     scratch, made = pivots.tile_scratch(len(x), len(c)), 0
-    for _ in range(_RUNS):
-        tile = pivots.copy_of(corner)
-        tile.u[:] = tile.T @ (x - point_of(columns, tile))  # u was zero; x may be outside the tile
-        made, _ = settle(columns, tile, NONE_FREE, CAREFUL, scratch)
-        if made >= 0:
-            return tile
-        if made == OUTSIDE and tile.age[0] == 0:
-            break
-        corner = tile_from_basis(columns, tile.basis, c)
+    for allowed in (STRICT, CAREFUL):
+        for _ in range(_RUNS):
+            tile = pivots.copy_of(corner)
+            tile.u[:] = tile.T @ (x - point_of(columns, tile))  # u was zero; x may be outside it
+            made, _ = settle(columns, tile, NONE_FREE, allowed, scratch)
+            if made >= 0:
+                return tile
+            if made == OUTSIDE and tile.age[0] == 0:
+                break
+            corner = tile_from_basis(columns, tile.basis, c)
     if made == OUTSIDE:
         raise OutsideError("the point lies outside the zonotope")
     raise ArithmeticError("the tile of the point could not be found: A is close to singular")

@@ -8,11 +8,12 @@ import numpy as np
 
 from zonodpp._arguments import as_items
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.bases import ChainOnBases, hidden_sets, renew
+from zonodpp.chains.bases import ChainOnBases, renew
 from zonodpp.chains.contract import State, need_between
 from zonodpp.chains.inverse import inverse_of
 from zonodpp.chains.tracking import Recording
 from zonodpp.numerics.arguments import address_of
+from zonodpp.numerics.hidden import hidden_sets
 from zonodpp.zonotope import line as lines
 from zonodpp.zonotope.chord import Ellipsoid
 from zonodpp.zonotope.line import Rule, ZonotopeChain
