@@ -32,8 +32,8 @@ from zonodpp.exchange.walk import (
 )
 from zonodpp.numerics.compiled import VECTOR, jit, no_refcount
 from zonodpp.zonotope.frame import frame_of
-from zonodpp.zonotope.line import price_basis, set_bounds
 from zonodpp.zonotope.long_steps import long_ratio_test
+from zonodpp.zonotope.pool import price_basis, set_bounds
 from zonodpp.zonotope.tile import (
     TileScratch,
     TileState,

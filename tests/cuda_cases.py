@@ -245,6 +245,8 @@ def refusals():
     for words, target, options in (
         ("method='exact'", DPP.from_features(np.eye(3)), {"method": "exchange"}),
         ("reflect", TARGET, {"method": HitAndRun(reflect=True)}),
+        ("pricing='pool'", TARGET, {"method": HitAndRun(pricing="pool")}),
+        ("pricing='lazy'", TARGET, {"method": HitAndRun(pricing="lazy")}),
         ("algorithm", TARGET, {"method": Exact("chain-rule")}),
         ("workers", TARGET, {"workers": 2}),
         ("device must be", TARGET, {"device": "gpu"}),

@@ -1,8 +1,9 @@
 """Draw the pictures of the README and of docs/mathematics.md.
 
 Writes docs/images/diverse.png, what diverse means and the walk behind it, and
-docs/images/tiles.png, the tiles of a zonotope and the density on them. Run it from the root of the
-checkout as ``python -m tools.pictures``.
+docs/images/tiles.png, the tiles of a zonotope and the density on them. `tools.dual_path` draws
+docs/images/dual_path.png, the path of the multipliers. Run it from the root of the checkout as
+``python -m tools.pictures``.
 """
 
 import pathlib

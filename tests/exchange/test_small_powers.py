@@ -134,7 +134,7 @@ def test_a_chain_that_picks_tiles_by_volume_is_rejected(monkeypatch):
 
 
 def test_the_error_names_a_power_that_is_large_enough():
-    with pytest.raises(ValueError, match="or pass power=(.*) or more") as caught:
+    with pytest.raises(ValueError, match=r"or pass power=(.*) or more") as caught:
         sample(mixed(1e-15, 0.05), 1, method="exchange")
     power = float(re.search("power=([^ ]*) or more", str(caught.value))[1])
     for options in (METHODS["heat-bath"], METHODS["zonotope"]):

@@ -21,6 +21,7 @@ _SMALL_PIVOT, _SINGULAR_PIVOT = 1e-3, 1e-12
 # T is computed anew after a pivot below 1 / LARGE, which magnifies errors by LARGE, and after one
 # above LARGE, which leaves errors of a T of that size.
 LARGE = 1e5
+_SORTED_PER_ITEM = 32  # items that a random order sorts, for each item of a basis
 _LARGEST_MATRIX = 2**30  # entries of a dense matrix, 8 GiB
 
 
@@ -72,8 +73,12 @@ def random_basis(columns: UnitColumns, rng: Rng) -> Integers:
     The order is that of draws without replacement, in proportion to squared lengths.
     """
     usable = np.flatnonzero(columns.lengths)
-    keys = 2.0 * np.log(columns.lengths[usable]) + rng.gumbel(size=usable.size)
-    return independent_items(columns, usable[np.argsort(-keys)])
+    keys = -2.0 * np.log(columns.lengths[usable]) - rng.gumbel(size=usable.size)
+    # Hardly ever are more items needed than the first ones, so that only these are sorted.
+    few = min(usable.size, _SORTED_PER_ITEM * columns.rows.shape[0])
+    order = np.argpartition(keys, few - 1)
+    order[:few] = order[:few][np.argsort(keys[order[:few]])]
+    return independent_items(columns, usable[order])
 
 
 def given_basis(init: ItemsLike, columns: UnitColumns, n: int) -> Integers:

@@ -67,7 +67,22 @@ def integers_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Integers:
     return floats_at(memory, first, shape).view(np.int64)
 
 
-def _let_kernels_call(function: Callable[..., Any], dtype: types.Type) -> None:
+def fixed_floats_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Floats:
+    """Return the view that `floats_at` returns, which kernels may only read.
+
+    Kernels are compiled once for an array of the caller that is read-only and for such a view.
+    """
+    return floats_at(memory, first, shape)
+
+
+def fixed_integers_at(memory: Floats, first: int, shape: tuple[int, ...]) -> Integers:
+    """Return the view that `integers_at` returns, which kernels may only read."""
+    return integers_at(memory, first, shape)
+
+
+def _let_kernels_call(
+    function: Callable[..., Any], dtype: types.Type, readonly: bool = False
+) -> None:
     """Tell numba the type of the result of one of the functions above, and how to compile it.
 
     Numba would compile each slice and each `reshape` anew, with all special cases, which would
@@ -75,7 +90,7 @@ def _let_kernels_call(function: Callable[..., Any], dtype: types.Type) -> None:
     """
 
     def typed(context: object) -> Callable[..., Any]:
-        return lambda memory, first, shape: types.Array(dtype, len(shape), "C")
+        return lambda memory, first, shape: types.Array(dtype, len(shape), "C", readonly)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = make_array(signature.args[0])(context, builder, arguments[0])
@@ -97,3 +112,5 @@ def _let_kernels_call(function: Callable[..., Any], dtype: types.Type) -> None:
 
 _let_kernels_call(floats_at, types.float64)
 _let_kernels_call(integers_at, types.int64)
+_let_kernels_call(fixed_floats_at, types.float64, readonly=True)
+_let_kernels_call(fixed_integers_at, types.int64, readonly=True)

@@ -33,6 +33,7 @@ from zonodpp.numerics.gpu_warps import WARP
 from zonodpp.zonotope import gpu as zonotope
 from zonodpp.zonotope.gpu_tile import tile_size
 from zonodpp.zonotope.method import refuse_thin
+from zonodpp.zonotope.pool_walk import PoolWalk
 from zonodpp.zonotope.tile import PIVOT
 from zonodpp.zonotope.walk import ZonotopeWalk
 
@@ -245,6 +246,12 @@ class _ZonotopeEngine(_BasesEngine):
 
     def __init__(self, sampler: ZonotopeWalk) -> None:
         rule, columns = sampler.rule, sampler.columns
+        if isinstance(sampler, PoolWalk) and sampler.asked:
+            asked = "lazy" if sampler.lazy else "pool"
+            raise ValueError(
+                f"device='cuda' tests all items at each facet and has no pricing={asked!r}; leave "
+                "pricing out, pass pricing='all', or leave device out"
+            )
         if rule.reflect:
             raise ValueError("device='cuda' has no reflect=True; leave reflect or device out")
         if rule.long_steps and sampler.tracker.n >= _LONG_LINE * sampler.width:

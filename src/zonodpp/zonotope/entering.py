@@ -17,12 +17,12 @@ from zonodpp.chains.small_pivots import (
 )
 from zonodpp.numerics.compiled import inline_source
 from zonodpp.numerics.hidden import LOG_NEGLIGIBLE
-from zonodpp.zonotope.tile import TileScratch, TileState, first_minimum, ratio_test
+from zonodpp.zonotope.tile import BOUNDARY, TileScratch, TileState, first_minimum, ratio_test
 
 # Where the bound of rounding errors, relative to the row of T, is larger, the basis is thin,
 # and the bound may be far above the errors: each entry is judged by itself.
 COARSE = 1e-9
-BOUNDARY, STALE, UNSURE = -1, -2, -3  # what `item_behind` returns in place of an item
+STALE, UNSURE = -2, -3  # what `item_behind` returns, beside BOUNDARY, in place of an item
 
 
 @inline_source

@@ -9,9 +9,9 @@ import numpy as np
 
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.bases import BASIS_COUNTERS, STEPS
-from zonodpp.chains.columns import UnitColumns, multiply, tableau_row
+from zonodpp.chains.columns import UnitColumns, multiply
 from zonodpp.chains.tracking import Recording, SetTracker
-from zonodpp.numerics.arguments import floats_at
+from zonodpp.numerics.arguments import floats_at, integers_at
 from zonodpp.numerics.compiled import forceinline, inline_source
 
 COUNTERS = (*BASIS_COUNTERS, "moved", "tiles", "lost tiles")
@@ -26,8 +26,8 @@ BEGUN = 0.5  # "tiles visited" of a half that is still in its first tile
 # Why a kernel returns: all draws are done, or T of the tile HOME or WALKER is to be computed anew,
 # or rounding errors have led so far astray that the tile of the point is to be found again, or the
 # walk along one line takes long and goes on in the next call, or rounding hides a tile that may
-# have weight.
-DONE, OLD_HOME, OLD_WALKER, LOST, PAUSED, HIDDEN = range(6)
+# have weight. UNCERTAIN stays within kernels: an item outside the pool may be the next to enter.
+DONE, OLD_HOME, OLD_WALKER, LOST, PAUSED, HIDDEN, UNCERTAIN = range(7)
 # A walk along one line pauses after so many multiplications, some 0.05 seconds of work, but not
 # before it has crossed so many tiles for each item of a basis: ordinary steps do not pause.
 _LONG_WORK, _LONG_PER_ITEM, _LONG = 10**8, 100, 500_000
@@ -67,6 +67,9 @@ class Line(NamedTuple):
     in_sets: Floats  # (n,) 1 if the item is in any tracked set, else 0
     inside: Floats  # (sets,) 1 if the tracked set is in the present tile, else 0
     share: Floats  # (sets,) see `follow_sets`
+    # With a pool, items are known to the walk by their places there. All entries are empty without.
+    names: Integers  # the item in each place of the pool
+    dual: Floats  # how far the multipliers are from those of the pool, see `zonodpp.zonotope.pool`
 
 
 TALLY = 13  # entries of ``tally``
@@ -113,10 +116,19 @@ def line_at(memory: Floats, r: int, n: int, starts: Integers, items: Integers) -
         floats_at(memory, 2 * r + TALLY, (n,)),
         floats_at(memory, seen, (sets,)),
         floats_at(memory, seen + sets, (sets,)),
+        integers_at(memory, 0, (0,)),
+        floats_at(memory, 0, (0,)),
     )
 
 
 line_in_kernel = forceinline(line_at)
+
+
+@forceinline
+def draw_point(rng: Rng, u: Floats, reach: Floats) -> None:
+    """Draw a uniform point of a tile."""
+    for p in range(u.shape[0]):
+        u[p] = rng.random() * reach[p]
 
 
 @forceinline
@@ -140,32 +152,6 @@ def draw_costs(seed: float, c: Floats) -> None:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         c[j] = np.float64(np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(11)))
-
-
-@forceinline
-def price_basis(basis: Integers, T: Floats, c: Floats, multipliers: Floats) -> None:
-    """Set the multipliers c_B T of a tile."""
-    for i in range(multipliers.shape[0]):
-        multipliers[i] = 0.0
-    for p in range(multipliers.shape[0]):
-        cost = c[basis[p]]
-        for i in range(multipliers.shape[0]):
-            multipliers[i] += cost * T[p, i]
-
-
-@forceinline
-def set_bounds(
-    columns: UnitColumns, multipliers: Floats, c: Floats, basis: Integers, gap: Floats, side: Floats
-) -> None:
-    """Set the bounds of a tile from its reduced costs c - c_B T E."""
-    tableau_row(columns, multipliers, gap)
-    for j in range(c.shape[0]):
-        reduced = c[j] - gap[j]
-        gap[j] = abs(reduced)
-        side[j] = 1.0 if reduced >= 0.0 else -1.0
-    for p in range(basis.shape[0]):
-        gap[basis[p]] = 0.0
-        side[basis[p]] = 0.0
 
 
 @forceinline

@@ -34,6 +34,7 @@ from zonodpp.targets.base import Target
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.zonotope.frame import SEED, Frame, frame_of
 from zonodpp.zonotope.line import Rule
+from zonodpp.zonotope.pool_walk import PoolWalk
 from zonodpp.zonotope.tile import PIVOT
 from zonodpp.zonotope.walk import ZonotopeWalk
 
@@ -43,6 +44,7 @@ WORDS = {  # the values that each option may have
     "tiling": ("fresh", "fixed"),
     "base_measure": ("sqrt", "full"),
     "preset": ("paper",),
+    "pricing": ("all", "pool", "lazy"),
 }
 # A walk along a whole chord of dense columns crosses about n tiles. Long steps take a few pivots
 # for each item of a basis, and a pivot takes as long as two or three tiles: long steps are faster
@@ -52,6 +54,9 @@ _LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
 _TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
 _ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may enter a basis
+# A test of all items is fastest up to about n = 400 + 6 r: 500 for r = 10, 700 for r = 50. With
+# fresh tilings, a pool is fastest up to about n = 2000 r. See `benchmarks.bench_growth_zonotope`.
+_POOL_FROM, _POOL_FROM_PER_ITEM, _LAZY_FROM_PER_ITEM = 400, 6, 2000
 # |cos(T_p, e_j)| below which item j depends on the items of the basis other than that at place p.
 _DEPENDENT = 1e-9
 # A share of probability in thin tiles that no count of draws shows.
@@ -97,6 +102,11 @@ class HitAndRun:
         Reflect the walk at the boundary and go on to the end of the window. Default: True if sets
         are tracked, ``line`` is "gibbs", ``tiling`` is "fresh" and no ``window`` is given, since
         averages gain from long walks; else False.
+    pricing : {"all", "pool", "lazy"}, optional
+        Which items are tested where the walk leaves a tile: all of them; a pool of items with small
+        reduced costs, which gives the same tiles; or, with fresh tilings, those that are met, so
+        that a step takes about as long for any number of items. Default: the fastest for r and n,
+        "all" where A is sparse.
 
     See Also
     --------
@@ -125,6 +135,7 @@ class HitAndRun:
     c: ArrayLike | None = None
     preset: str | None = None
     reflect: bool | None = None
+    pricing: str | None = None
     name: ClassVar[str] = "zonotope"
 
     def __post_init__(self) -> None:
@@ -137,6 +148,11 @@ class HitAndRun:
         tiling = self._chosen("tiling")
         if self.c is not None and tiling == "fresh":
             raise ValueError("c fixes the tiling; pass tiling='fixed' or preset='paper' with it")
+        if self.pricing == "lazy" and tiling == "fixed":
+            raise ValueError(
+                "pricing='lazy' draws costs on the way, and so it goes with tiling='fresh'; pass "
+                "pricing='pool', or tiling='fresh'"
+            )
         if self.reflect is not None and as_flag(self.reflect, "reflect"):
             if tiling == "fixed":
                 raise ValueError("reflect=True goes with tiling='fresh': no point is carried")
@@ -197,7 +213,34 @@ class HitAndRun:
             log_weight=frozen(log_weight),
         )
         tracker = SetTracker.of(None, target.n)
-        return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
+        given = self.window is not None
+        pricing = self.pricing or _default_pricing(frame, factor, rule, given)
+        if pricing == "all":
+            return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
+        return PoolWalk(
+            columns,
+            tracker,
+            rule._replace(long_steps=False),
+            frame.ellipsoid,
+            costs,
+            lazy=pricing == "lazy",
+            asked=self.pricing is not None,
+            met=2 * (TILES_PER_ITEM_TRACKED if reflect else 2 * _TILES_PER_ITEM),
+        )
+
+
+def _default_pricing(frame: Frame, factor: Floats, rule: Rule, given: bool) -> str:
+    """Return the pricing that is fastest, by measurement; tell it whether the window is given."""
+    r, n = frame.columns.rows.shape[0], frame.columns.lengths.size
+    if rule.long_steps or not frame.columns.dense.size or n < _POOL_FROM + _POOL_FROM_PER_ITEM * r:
+        return "all"
+    if not rule.fresh or n < _LAZY_FROM_PER_ITEM * r:
+        return "pool"
+    # Longer lines meet more items, and more of them need all costs.
+    longer = TILES_PER_ITEM_TRACKED / _TILES_PER_ITEM if rule.reflect else 1.0
+    if given:
+        longer = rule.window / _default_window(frame, factor, reflect=False)
+    return "lazy" if n >= _LAZY_FROM_PER_ITEM * r * max(1.0, longer) else "pool"
 
 
 def _is_infinite(window: float) -> bool:

@@ -15,22 +15,34 @@ import math
 
 from numpy.random import Generator
 
-from zonodpp._types import Floats
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.bases import ACCEPTED
-from zonodpp.chains.columns import multiply
-from zonodpp.numerics.arguments import generator_at
+from zonodpp.chains.columns import UnitColumns, dot, multiply
+from zonodpp.chains.inverse import row_length
+from zonodpp.chains.small_pivots import NOISE, TINY
+from zonodpp.numerics.arguments import generator_at, integers_at
 from zonodpp.numerics.compiled import forceinline, inline_source, no_refcount
 from zonodpp.zonotope import line as lines
 from zonodpp.zonotope import tile as pivots
 from zonodpp.zonotope.chord import Ellipsoid, chord_ends
 from zonodpp.zonotope.entering import STALE, UNSURE, item_behind
-from zonodpp.zonotope.line import Line, ZonotopeChain
+from zonodpp.zonotope.line import Line, Rule, ZonotopeChain
 from zonodpp.zonotope.long_steps import NONE_FREE, QUICK, settle
-from zonodpp.zonotope.tile import TileScratch, TileState
+from zonodpp.zonotope.pool import (
+    BEST,
+    FAR,
+    SURE,
+    is_certain,
+    move_multipliers,
+    price_basis,
+    set_bounds,
+)
+from zonodpp.zonotope.tile import BOUNDARY, TileScratch, TileState
 
 # Tiles of one chord. A chord crosses about n tiles; a walk that does not meet the boundary in so
 # many tiles can only come from rounding errors. Reflected walks may be longer.
 ENDLESS = 10_000_000
+ASK = -4  # what `next_item` returns, beside BOUNDARY, STALE and UNSURE, in place of an item
 # The entries of ``line.tally``: what has been seen on the line so far.
 (
     STAY,  # weight of the first tile
@@ -78,14 +90,16 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
                 walker.v[p] *= forward
                 line.along[p] = forward * line.d[p]
             tally[GONE], tally[DENSITY] = 0.0, 0.0
-        status: int = walk_half(rng, chain, walker, line, scratch)
+        status: int = walk_half(
+            rng, chain, chain.columns, chain.rule.log_weight, walker, walker.side, line, scratch
+        )
         if status != lines.DONE:
             return status
         chain.counts[lines.TILES] += int(tally[VISITED])
         tally[VISITED] = 0.0
         progress[lines.HALF] += 1
         if half == 1:
-            total: float = _end_line(rng, chain, home, line)
+            total: float = end_line(rng, chain, home, home.side, line)
             lines.finish_step(chain, home.basis, line, total)
     return lines.DONE
 
@@ -94,32 +108,108 @@ def run_by_walk(address: int, chain: ZonotopeChain) -> int:
 def _begin_line(
     rng: Generator, chain: ZonotopeChain, home: TileState, line: Line, scratch: TileScratch
 ) -> None:
-    """Draw a direction and the place of the window; with fresh tilings, costs and a point, too.
+    """Draw a line through the point; with fresh tilings, costs and a point, too.
 
     Given B the point is uniform in its tile, whatever the costs are. Any costs that are independent
     of the basis keep the law, so the cheap ones of `draw_costs` are good enough.
     """
-    basis, T, c, tally = home.basis, home.T, chain.c, line.tally
+    basis, T, c = home.basis, home.T, chain.c
     if chain.rule.fresh:
-        for p in range(basis.shape[0]):
-            home.u[p] = rng.random() * home.reach[p]
+        lines.draw_point(rng, home.u, home.reach)
         lines.draw_costs(rng.random(), c)
-        lines.price_basis(basis, T, c, scratch.vector)
-        lines.set_bounds(chain.columns, scratch.vector, c, basis, home.gap, home.side)
-    lines.draw_direction(rng, chain.rule.factor, scratch.vector, line.d)
-    multiply(T, line.d, home.v)
+        price_basis(basis, T, c, scratch.vector)
+        set_bounds(chain.columns, scratch.vector, c, basis, home.gap, home.side)
+    place_line(rng, chain.rule.factor, T, scratch.vector, line.d, home.v, line.tally)
+
+
+@forceinline
+def place_line(
+    rng: Rng, factor: Floats, T: Floats, z: Floats, d: Floats, v: Floats, tally: Floats
+) -> None:
+    """Draw a direction d and the place of the window; set v = T d, and all sums to zero."""
+    lines.draw_direction(rng, factor, z, d)
+    multiply(T, d, v)
     for k in range(tally.shape[0]):
         tally[k] = 0.0
     tally[AHEAD] = 1.0 - rng.random()
 
 
 @inline_source
-def walk_half(
-    rng: Generator, chain: ZonotopeChain, tile: TileState, line: Line, scratch: TileScratch
+def next_item(
+    columns: UnitColumns,
+    rule: Rule,
+    log_weight: Floats,
+    tile: TileState,
+    p: int,
+    line: Line,
+    scratch: TileScratch,
 ) -> int:
-    """Visit every tile of a half of the line, up to the limit or the boundary."""
-    basis, T, u, v, reach, _, side, age = tile
-    rule, tally = chain.rule, line.tally
+    """Return the item that enters where coordinate p meets its bound, or BOUNDARY.
+
+    Or what is to be done first: STALE, UNSURE (see `item_behind`), or ASK: with a pool, an item
+    outside it may be the one, and the pool has to be made anew or extended.
+    """
+    dual, r = line.dual, tile.u.shape[0]
+    if rule.careful:
+        behind: int = item_behind(columns, tile, p, rule.exponent + 1.0, log_weight, scratch)
+    else:
+        upward = 1.0 if tile.v[p] > 0.0 else -1.0
+        behind = pivots.entering_item(columns, tile, p, upward, scratch)
+    if dual.shape[0] > 0 and behind != STALE and dual[r + SURE] == 0.0:
+        # An item with a small entry may enter only where no other item can, in or out of the pool.
+        small = TINY * row_length(tile.T, p)
+        if rule.careful:
+            small = max(small, NOISE * math.sqrt(r * dot(scratch.vector, scratch.vector)))
+        best = FAR
+        if behind >= 0 and scratch.row[behind] >= small:
+            best = scratch.ratio[behind]
+        dual[r + BEST] = best
+        behind = behind if is_certain(dual, tile.T, p, best) else ASK
+    return behind
+
+
+@forceinline
+def _interruption(age: int, visited: int, pause: int, reflect: bool) -> int:
+    """Return the status of a walk that has to stop in a tile, or DONE."""
+    status = lines.DONE
+    if age >= pivots.OLDEST:
+        status = lines.OLD_WALKER
+    elif visited > ENDLESS and not reflect:
+        status = lines.LOST
+    elif visited >= pause:
+        status = lines.PAUSED
+    return status
+
+
+@forceinline
+def status_of(behind: int) -> int:
+    """Return the status of a kernel that cannot go on before something is done."""
+    status = lines.UNCERTAIN
+    if behind == STALE:
+        status = lines.OLD_WALKER
+    elif behind == UNSURE:
+        status = lines.HIDDEN
+    return status
+
+
+@inline_source
+def walk_half(
+    rng: Generator,
+    chain: ZonotopeChain,
+    columns: UnitColumns,
+    log_weight: Floats,
+    tile: TileState,
+    marks: Floats,
+    line: Line,
+    scratch: TileScratch,
+) -> int:
+    """Visit every tile of a half of the line, up to the limit or the boundary.
+
+    ``columns``, ``log_weight`` and the tile are those of all items or of a pool. ``marks`` are zero
+    for the items of the basis.
+    """
+    basis, T, u, v, reach, _, _, age = tile
+    rule, tally, names = chain.rule, line.tally, line.names
     forward = 1.0 - 2.0 * chain.progress[lines.HALF]
     # If an infinite window lies ahead as a whole, the limit back is inf * 0 = NaN: no limit at all.
     limit = rule.window * (tally[AHEAD] if forward > 0.0 else 1.0 - tally[AHEAD])
@@ -127,30 +217,23 @@ def walk_half(
     changed = True  # whether tracked items may have come or gone
     pause = visited + chain.patience
     while True:
-        if age[0] >= pivots.OLDEST:
-            status = lines.OLD_WALKER
-            break
-        if visited > ENDLESS and not rule.reflect:
-            status = lines.LOST
-            break
-        if visited >= pause:
-            status = lines.PAUSED
+        status = _interruption(age[0], visited, pause, rule.reflect)
+        if status != lines.DONE:
             break
         length, p = pivots.next_break(u, v, reach)
         last = gone + length >= limit
-        behind = 0
+        behind = BOUNDARY
         if last:
             length = limit - gone
-        elif rule.careful:
-            power = rule.exponent + 1.0
-            behind = item_behind(chain.columns, tile, p, power, rule.log_weight, scratch)
-            if behind in (STALE, UNSURE):
-                status = lines.OLD_WALKER if behind == STALE else lines.HIDDEN
+        else:
+            behind = next_item(columns, rule, log_weight, tile, p, line, scratch)
+            if behind < BOUNDARY:
+                status = status_of(behind)
                 break
         if rule.gibbs and density > tally[TOP] + lines.HUGE:
             rescale(tally, line.share, density)
         if changed:
-            lines.follow_sets(line, side, tally[STAY] + tally[OTHERS])
+            lines.follow_sets(line, marks, tally[STAY] + tally[OTHERS])
         scale = density - tally[TOP] if rule.gibbs else min(density, 0.0)
         tally[LENGTH] += length
         if visited == 0:
@@ -160,6 +243,7 @@ def walk_half(
             tally[PICKED_PART] = length * rng.random()
             tally[PICKED_ALPHA] = forward * (gone + tally[PICKED_PART])
             lines.copy_tile(chain.stack, lines.WALKER, lines.PICKED)
+            _name_items(chain.stack[lines.PICKED], basis, names)
         visited += 1
         if last:
             status = lines.DONE
@@ -167,25 +251,59 @@ def walk_half(
         for k in range(u.shape[0]):
             u[k] += length * v[k]
         gone += length
-        det_ratio, left = 0.0, basis[p]
-        if not rule.careful:
-            det_ratio, left = pivots.cross(chain.columns, tile, p, scratch)
-        elif behind >= 0:
+        if behind >= 0:
             upward = 1.0 if v[p] > 0.0 else -1.0
-            det_ratio = pivots.swap_items(chain.columns, tile, p, behind, upward, scratch)
-        if det_ratio > 0.0:
-            entered = basis[p]
+            move_multipliers(line.dual, T, p, upward * scratch.ratio[behind])
+            left = basis[p]
+            det_ratio: float = pivots.swap_items(columns, tile, p, behind, upward, scratch)
+            entered, left = _items_of(names, behind, left)
             density += lines.log_change(rule.log_mass, rule.exponent, entered, left, det_ratio)
-            changed = line.in_sets[left] + line.in_sets[entered] > 0.0
+            changed = _mark_swap(line.in_sets, marks, names, entered, left)
         elif rule.reflect:
             _reflect_line(rule.metric, T, v, p, line.along, scratch.vector, scratch.column)
+            move_multipliers(line.dual, T, p, 0.0)
         else:
             status = lines.DONE
             break
     tally[GONE], tally[DENSITY] = gone, density
     # The half of the line has begun, also if it is interrupted in its first tile.
     tally[VISITED] = max(float(visited), lines.BEGUN)
-    return status
+    found: int = status
+    return found
+
+
+@forceinline
+def _name_items(row: Floats, basis: Integers, names: Integers) -> None:
+    """Write to a tile of the stack the items that the walk knows by their places in a pool."""
+    r = basis.shape[0]
+    if names.shape[0] > 0:
+        named = integers_at(row, r * r + 3 * r, (r,))  # see `pivots.tile_at`, without gap and side
+        for p in range(r):
+            named[p] = names[basis[p]]
+
+
+@forceinline
+def _items_of(names: Integers, entered: int, left: int) -> tuple[int, int]:
+    """Return the items that the walk knows by these numbers."""
+    if names.shape[0] > 0:
+        entered = names[entered]
+        left = names[left]
+    return entered, left
+
+
+@forceinline
+def _mark_swap(in_sets: Floats, marks: Floats, names: Integers, entered: int, left: int) -> bool:
+    """Return whether a tracked set may have come or gone; with a pool, keep the marks up to date.
+
+    Without a pool the marks are the sides of the tile.
+    """
+    changed = False
+    if in_sets.shape[0] > 0:
+        changed = in_sets[left] + in_sets[entered] > 0.0
+        if names.shape[0] > 0:
+            marks[left] = 1.0
+            marks[entered] = 0.0
+    return changed
 
 
 @inline_source
@@ -217,13 +335,18 @@ def rescale(tally: Floats, share: Floats, top: float) -> None:
 
 
 @inline_source
-def _end_line(rng: Generator, chain: ZonotopeChain, home: TileState, line: Line) -> float:
-    """Go to the first tile's part of the line, or to the pick, or stay; return the total weight."""
+def end_line(
+    rng: Generator, chain: ZonotopeChain, home: TileState, marks: Floats, line: Line
+) -> float:
+    """Go to the first tile's part of the line, or to the pick, or stay; return the total weight.
+
+    ``marks`` are zero for the items of the first tile's basis.
+    """
     u, v, x, d, tally = home.u, home.v, chain.x, line.d, line.tally
     rule, counts = chain.rule, chain.counts
     stay, back = tally[STAY], tally[FIRST_BACK]
     weight = stay + tally[OTHERS]
-    lines.follow_sets(line, home.side, weight)
+    lines.follow_sets(line, marks, weight)
     total: float = weight if rule.gibbs else tally[LENGTH]
     spot = rng.random() * total
     alpha = 0.0

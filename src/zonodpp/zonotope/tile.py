@@ -20,6 +20,7 @@ from zonodpp.numerics.compiled import forceinline, inline_source
 PIVOT = 1e-9  # tableau entries below this, relative to their row of T, are taken as zero
 OLDEST = 20_000  # pivots after which T is computed anew: so rarely that its time does not matter
 _LINE = 8  # numbers in a cache line
+BOUNDARY = -1  # in place of an item that enters: there is none
 
 
 class TileState(NamedTuple):
@@ -218,24 +219,15 @@ def swap_items(
     return det_ratio
 
 
-@forceinline
-def cross(columns: UnitColumns, tile: TileState, p: int, scratch: TileScratch) -> tuple[float, int]:
-    """Cross the facet where coordinate p has met its bound, into the neighbouring tile.
+@inline_source
+def entering_item(
+    columns: UnitColumns, tile: TileState, p: int, upward: float, scratch: TileScratch
+) -> int:
+    """Return the item that enters where coordinate p meets its bound; ``ratio`` is set for it.
 
-    The entering item is the one whose reduced cost reaches zero first, so that the new basis is
-    optimal for the same costs.
-
-    Returns
-    -------
-    det_ratio, left : float, int
-        |det| of the new basis over that of the old one, and the item at p before. The ratio is
-        zero, and nothing has changed, when no item can enter: that is the boundary of the zonotope.
+    It is the one whose reduced cost reaches zero first, so that the new basis is optimal for the
+    same costs. BOUNDARY: no item can enter, that is the boundary of the zonotope.
     """
-    upward = 1.0 if tile.v[p] > 0.0 else -1.0
     ratio_test(columns, tile, p, upward, PIVOT * row_length(tile.T, p), scratch)
     entering = first_minimum(scratch.ratio)
-    det_ratio = 0.0
-    left = tile.basis[p]
-    if scratch.ratio[entering] < np.inf:
-        det_ratio = swap_items(columns, tile, p, entering, upward, scratch)
-    return det_ratio, left
+    return entering if scratch.ratio[entering] < np.inf else BOUNDARY

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,29 +65,14 @@ class ZonotopeWalk(ChainOnBases):
 
     def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> int:
         """Make thin * len(subsets) steps, or fewer if a step takes long; return how many."""
-        r, n, tracker = self.width, self.columns.lengths.size, self.tracker
-        record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
+        record = Recording(self.tracker.starts, self.tracker.items, subsets, tracked, thin)
         progress = state["progress"]
-        chain = ZonotopeChain(
-            self.columns,
-            self.rule,
-            state["tiles"],
-            np.empty(scratch_size(r, n)),
-            state["line"],
-            state["x"],
-            state["c"],
-            record,
-            progress,
-            state["counts"],
-            lines.patience_for(r, n),
-        )
-        run = run_by_long_steps if self.rule.long_steps else run_by_walk
-        more = (self.ellipsoid,) if self.rule.long_steps else ()
+        kernel, arguments = self._kernel(state, record)
         mended, reached = 0, -1
-        while (status := run(address_of(rng), chain, *more)) not in (lines.DONE, lines.PAUSED):
+        while (status := kernel(address_of(rng), *arguments)) not in (lines.DONE, lines.PAUSED):
             if status == lines.HIDDEN:
                 raise ArithmeticError(hidden_sets(self.rule.exponent + 1.0))
-            self._mend(chain, status)
+            self._mend(arguments, status)
             made = int(progress[lines.DRAW]) * thin + int(progress[lines.STEP])
             mended, reached = (mended + 1 if made == reached else 1), made
             if mended > _MENDS:
@@ -95,8 +82,29 @@ class ZonotopeWalk(ChainOnBases):
         subsets[:draws].sort(axis=1)
         return int(draws * thin + steps)
 
-    def _mend(self, chain: ZonotopeChain, status: int) -> None:
+    def _kernel(self, state: State, record: Recording) -> tuple[Callable[..., int], Any]:
+        """Return the compiled steps, and what they take after the generator."""
+        r, n = self.width, self.columns.lengths.size
+        chain = ZonotopeChain(
+            self.columns,
+            self.rule,
+            state["tiles"],
+            np.empty(scratch_size(r, n)),
+            state["line"],
+            state["x"],
+            state["c"],
+            record,
+            state["progress"],
+            state["counts"],
+            lines.patience_for(r, n),
+        )
+        if self.rule.long_steps:
+            return run_by_long_steps, (chain, self.ellipsoid)
+        return run_by_walk, (chain,)
+
+    def _mend(self, arguments: Any, status: int) -> None:
         """Compute T anew, or find a lost tile again, as the status of a kernel asks."""
+        chain: ZonotopeChain = arguments[0]
         r, n, x, c = self.width, len(chain.c), chain.x, chain.c
         home, walker, _ = (tile_at(row, r, n) for row in chain.stack)
         line = lines.line_at(chain.line, r, n, chain.record.starts, chain.record.items)
