@@ -125,7 +125,7 @@ def test_ctrl_c_ends_a_write_that_nobody_reads(foods):
 
 
 def test_places_are_checked_before_the_work(call, fails, foods, monkeypatch):
-    for module in ("_trees", "_draws"):
+    for module in ("trees", "draws"):
         name = f"zonodpp.cli.{module}.run_sample"
         monkeypatch.setattr(name, lambda *_: pytest.fail("it has begun"))
     Path("a.edges").write_text("a b\nb c\nc a\n")
