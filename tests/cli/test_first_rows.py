@@ -97,7 +97,7 @@ def test_plots_of_what_is_not_there():
     samples = sample(ProjectionDPP.from_graph(networkx.cycle_graph(4)), 5, rng=0)
     with pytest.raises(ValueError, match="draw must be at most 4"):
         plotting.spanning_tree(samples, draw=5)
-    with pytest.warns(RuntimeWarning):
+    with pytest.warns(UserWarning, match="no draws"):
         none = sample(samples.target, 5, method="exchange", burn_in=10**12, seconds=0.01, rng=0)
     with pytest.raises(ValueError, match="no draws"):
         plotting.spanning_tree(none)
