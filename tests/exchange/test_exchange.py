@@ -80,7 +80,8 @@ def transition_matrix(target, rule):
                 if end in index:
                     P[k, index[end]] += moves[t] / target.r
                 else:
-                    assert moves[t] < 1e-14  # rounding noise, which the walk does not enter
+                    # Rounding noise, which the walk does not enter; powers below one enlarge it.
+                    assert moves[t] < 1e-14 ** min(target.power, 1.0)
         P[k, k] += 1 - P[k].sum()
     return bases, law, P
 

@@ -111,8 +111,8 @@ def _leaving_place(
 ) -> int:
     """Choose the place that leaves, by dual steepest edge; -1 if all coordinates are in bounds.
 
-    Its violation of a bound, over the length of its row of T, is the largest. Violations up to
-    ``times`` the rounding errors that ``blur`` makes are allowed.
+    Its violation of a bound, divided by the length of its row of T, is the largest. Violations up
+    to ``times`` the rounding errors that ``blur`` makes are allowed.
     """
     place = -1
     worst = 0.0
