@@ -31,18 +31,18 @@ COMPLETE = ProjectionDPP.from_graph(sp.csr_array(np.ones((5, 5)) - np.eye(5)))
 BATCHES = ProjectionDPP.from_features(lambda: iter([X[:7], X[7:]]))
 # For each kernel that takes the address of a generator, a call that ends in it.
 CALLS = {
-    "samplers._exact.draw_by_rejection": prepare(ROWS, Exact()).draw,
-    "samplers._exchange_walk.walk": prepare(ROWS, Exchange()).draw,
-    "samplers._line_steps.run_by_long_steps": prepare(
+    "exact.projection.draw_by_rejection": prepare(ROWS, Exact()).draw,
+    "exchange.walk.walk": prepare(ROWS, Exchange()).draw,
+    "zonotope.step.run_by_long_steps": prepare(
         VolumeSampling(np.random.default_rng(1).normal(size=(2, 120))), HitAndRun(preset="paper")
     ).draw,
-    "samplers._line_steps.run_by_walk": prepare(ROWS, HitAndRun()).draw,
-    "samplers._mixture._choose_once": prepare(GENERAL, Exact(algorithm="chain-rule")).draw,
-    "samplers._mixture._draw_mixture": prepare(KDPP(X @ X.T + np.eye(12), 3), Exact()).draw,
-    "samplers._picks.draw_by_chain_rule": prepare(ROWS, Exact(algorithm="chain-rule")).draw,
-    "samplers._streamed._draw_from_pool": prepare(BATCHES).draw,
-    "samplers._tree_walks.draw_trees": prepare(COMPLETE, Trees()).draw,
-    "zonotope._annealing._anneal": lambda rng: Annealed(X.T.copy(), 2, rng),
+    "zonotope.step.run_by_walk": prepare(ROWS, HitAndRun()).draw,
+    "exact.mixture._choose_once": prepare(GENERAL, Exact(algorithm="chain-rule")).draw,
+    "exact.mixture._draw_mixture": prepare(KDPP(X @ X.T + np.eye(12), 3), Exact()).draw,
+    "exact.picks.draw_by_chain_rule": prepare(ROWS, Exact(algorithm="chain-rule")).draw,
+    "exact.stream._draw_from_pool": prepare(BATCHES).draw,
+    "trees.walks.draw_trees": prepare(COMPLETE, Trees()).draw,
+    "zonotope.annealing._anneal": lambda rng: Annealed(X.T.copy(), 2, rng),
 }
 
 
@@ -50,7 +50,7 @@ def kernels():
     """Return all functions that Python can call and numba compiles, by module and name."""
     found = {}
     for module in pkgutil.walk_packages(zonodpp.__path__, "zonodpp."):
-        if "_cuda" in module.name or "__main__" in module.name:
+        if ".gpu" in module.name or "__main__" in module.name:
             continue  # a GPU has generators of its own
         for name, thing in vars(importlib.import_module(module.name)).items():
             compiled = isinstance(thing, numba.core.dispatcher.Dispatcher)
