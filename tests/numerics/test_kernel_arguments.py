@@ -41,6 +41,7 @@ CALLS = {
     "exact.mixture._draw_mixture": prepare(KDPP(X @ X.T + np.eye(12), 3), Exact()).draw,
     "exact.picks.draw_by_chain_rule": prepare(ROWS, Exact(algorithm="chain-rule")).draw,
     "exact.stream._draw_from_pool": prepare(BATCHES).draw,
+    "zonotope.pool_steps.run_by_pool": prepare(ROWS, HitAndRun(pricing="pool")).draw,
     "trees.walks.draw_trees": prepare(COMPLETE, Trees()).draw,
     "zonotope.annealing._anneal": lambda rng: Annealed(X.T.copy(), 2, rng),
 }
