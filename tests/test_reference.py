@@ -31,9 +31,10 @@ RECEIVED = [
     "zonotope.Tile",
     "zonotope.VolumeEstimate",
     "zonotope.Walk",
+    "chains.Block",
     "chains.Method",
     "chains.Sampler",
-    "chains.SetTracker",
+    "chains.TrackedSets",
     "targets.Target",
 ]
 

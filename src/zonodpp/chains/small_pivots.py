@@ -25,6 +25,7 @@ NOISE = 16.0 * EPS  # rounding error of an entry, in units of the sum that bound
 TINY = 1e-9  # entries below this, relative to their row of T, are judged with a T that is fresh
 # Probability, relative to that of the basis, which is not worth an answer.
 NEGLIGIBLE = 1e-5
+_LEAST_SHARE = 1e-4  # of probability in thin tiles, below which no count of draws shows it
 LOG_NEGLIGIBLE = math.log(NEGLIGIBLE)
 _SEED = (0x7A6F6E6F, 0x64707023)  # arbitrary but fixed: a target is refused each time or never
 _ENTRIES_SEEN, _MOST_BASES, _ITEMS_SEEN = 100_000, 64, 10_000  # by `thin_share`
@@ -102,3 +103,16 @@ def thin_share(columns: UnitColumns, log_weight: Floats, power: float, most: flo
         thin = entries <= most * sizes
         shares[k] = np.mean((weights * thin).sum(axis=1) / weights.sum(axis=1))
     return float(shares.mean())
+
+
+def refuse_thin(
+    columns: UnitColumns, log_weight: Floats, power: float, most: float, instead: str
+) -> None:
+    """Raise an error if exchanges whose entries are at most ``most`` carry probability."""
+    share = thin_share(columns, log_weight, power, most)
+    if share > _LEAST_SHARE:
+        raise ValueError(
+            f"with power={power:g}, sets of nearly dependent columns are likely (about {share:.1g} "
+            "of all exchanges lead to them), and such a chain hardly ever meets their thin tiles; "
+            f"use method='exchange', or {instead}"
+        )
