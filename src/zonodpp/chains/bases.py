@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.columns import UnitColumns
-from zonodpp.chains.contract import Block, State, only_chain, with_chains
+from zonodpp.chains.contract import Block, State
 from zonodpp.chains.inverse import given_basis, random_basis
 from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.numerics.threads import one_thread
@@ -55,10 +55,10 @@ class ChainOnBases:
             if self.sizes_vary:
                 raise ValueError("init is for targets of fixed size; leave it out for a DPP")
             basis = given_basis(init[0], self.columns, self.elements)
-            return with_chains(on_own_lines(self._at(basis, rng, sets)))
+            return on_own_lines(self._at(basis, rng, sets))
         with one_thread(self.width**3):
             basis = random_basis(self.columns, rng)
-            return with_chains(on_own_lines(self._at(basis, rng, sets)))
+            return on_own_lines(self._at(basis, rng, sets))
 
     def _at(self, basis: Integers, rng: Rng, sets: TrackedSets) -> State:
         """Return the state of a chain at a basis."""
@@ -67,7 +67,8 @@ class ChainOnBases:
     def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
         """Walk ``thin`` steps for each draw; leave out what is no item."""
         [rng], [subsets], [tracked] = rngs, block.subsets, block.tracked
-        made = self._walk(only_chain(state), rng, Recording(*sets, subsets, tracked, block.thin))
+        chain = {name: array[0] for name, array in state.items()}
+        made = self._walk(chain, rng, Recording(*sets, subsets, tracked, block.thin))
         if self.sizes_vary:
             subsets[subsets >= self.n] = -1
         return made
@@ -89,13 +90,16 @@ def line_aligned(size: int) -> NDArray[np.uint8]:
 
 
 def on_own_lines(state: State) -> State:
-    """Copy a state into one block of memory, in which each array begins with a cache line."""
+    """Return the state of a batch of one chain, whose arrays begin with cache lines.
+
+    They lie in one block of memory.
+    """
     sizes = [array.nbytes + -array.nbytes % _CACHE_LINE for array in state.values()]
     memory, first = line_aligned(sum(sizes)), 0
     copied = {}
     for (name, array), size in zip(state.items(), sizes, strict=True):
-        copied[name] = np.ndarray(array.shape, array.dtype, memory, first)
-        copied[name][...] = array
+        copied[name] = np.ndarray((1, *array.shape), array.dtype, memory, first)
+        copied[name][0] = array
         first += size
     return copied
 
