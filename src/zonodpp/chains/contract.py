@@ -206,11 +206,14 @@ class Method(Protocol):
         """
 
 
+_NOTHING = np.empty((1, 1, 0))  # what is tracked of one draw where there are no sets
+
+
 def make_draw(sampler: Sampler, state: State, rng: Rng, subset: Subsets, steps: int) -> None:
     """Make one draw of one chain, the row of ``subset``, by as many calls as its steps take."""
     thin = 1 if sampler.independent else steps
-    block = Block(subset[None], np.empty((1, 1, 0)), thin)
-    while not sampler.advance(state, [rng], block, NO_SETS):
+    block, rngs = Block(subset[None], _NOTHING, thin), [rng]
+    while not sampler.advance(state, rngs, block, NO_SETS):
         pass
 
 

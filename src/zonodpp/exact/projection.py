@@ -20,7 +20,7 @@ import numpy as np
 from zonodpp._arguments import as_count, one_of
 from zonodpp._imports import on_use
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.contract import Block, Sampler, State, need_between, only_chain
+from zonodpp.chains.contract import Block, Sampler, State, need_between
 from zonodpp.chains.tracking import TrackedSets
 from zonodpp.exact.designs import DesignDraws
 from zonodpp.exact.mixture import COUNTERS, DRAWS, PROPOSALS, Mixture, prepare_mixture
@@ -147,16 +147,16 @@ class ExactDraws:
 
     def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
         """Draw as many bases as there is room for."""
-        [rng], [subsets], chain = rngs, block.subsets, only_chain(state)
+        [rng], subsets, counts = rngs, block.subsets[0], state["counts"][0]
         tables, r = (self.columns, self.whitening, self.lengths), self.width
-        queue = chain["pending"], chain["levels"], chain["head"]
+        queue = state["pending"][0], state["levels"][0], state["head"][0]
         # N, a batch of columns and two rows, filled up to whole vectors of the processor.
         scratch = np.zeros((r + BATCH + 2, r + -r % VECTOR))
         if self.algorithm == "chain-rule":
             draw_by_chain_rule(address_of(rng), *tables, self.leverages, subsets)
-            chain["counts"] += len(subsets), subsets.size
+            counts += len(subsets), subsets.size
         elif not draw_by_rejection(
-            address_of(rng), *tables, self.alias, subsets, chain["counts"], *queue, scratch
+            address_of(rng), *tables, self.alias, subsets, counts, *queue, scratch
         ):
             raise ArithmeticError(
                 f"more than {PATIENCE} r proposals in a row were rejected: the array that the "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ BLOCK = 0.01  # seconds aimed at for one call of compiled code
 _FIRST_WORK = 100_000
 # A call makes at most so many times the steps of the last one: few steps measure the pace poorly.
 _STEPS_GROWTH = 16
+# Types of items in draws; they have one type in annotations.
+_SHORT, _LONG = np.dtype(np.int32), cast("np.dtype[np.int32]", np.dtype(np.int64))
 _CHAIN_BYTES = 4096  # memory of a generator and the objects around it, measured and rounded up
 _ALWAYS_THERE = 2**20  # bytes that every machine has
 _FIRST_ROOM = 1024  # draws for which arrays have room at first, if the number of draws is open
@@ -186,9 +188,13 @@ def empty_rows(
     sampler: Sampler, sets: TrackedSets, chains: int, draws: int
 ) -> tuple[Subsets, Floats]:
     """Return arrays for draws and for what is tracked; memory is used once it is written."""
-    item = np.int32 if sampler.n < 2**31 else np.int64
-    subsets = np.empty((chains, draws, sampler.width), item)
+    subsets = np.empty((chains, draws, sampler.width), item_type(sampler))
     return subsets, np.zeros((chains, draws, sets.size))
+
+
+def item_type(sampler: Sampler) -> np.dtype[np.int32]:
+    """Return the type of the items in draws."""
+    return _SHORT if sampler.n < 2**31 else _LONG
 
 
 def row_bytes(sampler: Sampler, sets: TrackedSets) -> int:
@@ -292,14 +298,11 @@ def _make_steps(sampler: Sampler, group: Group, block: Block, sets: TrackedSets,
     subsets, tracked, thin = block
     rows, sums = subsets.shape[1], group.sums
     if group.taken == 0 and (group.unfinished or steps) >= thin:
-        tracked[:, 0] = sums
+        if group.unfinished:
+            tracked[:, 0], sums[:], group.unfinished = sums, 0.0, 0
         made = sampler.advance(group.state, group.rngs, block, sets)
-        group.unfinished = thin if made < rows else 0
         if made < rows:
-            sums[:] = tracked[:, made]
-            tracked[:, made] = 0.0
-        else:
-            sums[:] = 0.0
+            sums[:], tracked[:, made], group.unfinished = tracked[:, made], 0.0, thin
         if thin > 1:
             tracked[:, :made] /= thin
         return made

@@ -13,7 +13,7 @@ from zonodpp.chains.contract import Block, Method, Sampler, make_draw
 from zonodpp.chains.methods import method_of
 from zonodpp.chains.tracking import NO_SETS
 from zonodpp.numerics.arrays import refreeze
-from zonodpp.runs.groups import Group, advance, empty_rows, start_groups
+from zonodpp.runs.groups import Group, advance, empty_rows, item_type, start_groups
 from zonodpp.targets.base import Target
 
 _AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
@@ -132,10 +132,10 @@ class PreparedSampler:
         """
         generator = _generator(rng)
         steps = as_count(burn_in, "burn_in", 0) + 1
-        [subsets], _ = empty_rows(self._sampler, NO_SETS, 1, 1)
+        subset = np.empty((1, self._sampler.width), item_type(self._sampler))
         state = self._sampler.start([generator], None, NO_SETS)
-        make_draw(self._sampler, state, generator, subsets, steps)
-        return _items(subsets[0].astype(np.int64))
+        make_draw(self._sampler, state, generator, subset, steps)
+        return _items(subset[0].astype(np.int64))
 
     def stream(
         self, rng: SeedLike = None, *, burn_in: int = 0, thin: int = 1

@@ -309,7 +309,7 @@ def _starts(
 def _result(run: Run, target: Target, method: str, sets: TrackedSets) -> Samples:
     """Return the draws of all chains, cut to the length of the shortest, and what was counted."""
     subsets, tracked = run.cut()
-    if run.sampler.independent:
+    if run.sampler.independent and sets.size:
         tracked = presence(subsets, sets)
     if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
