@@ -33,8 +33,10 @@ from numba import cuda
 
 from benchmarks import SEED, Row, run
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, sample
+from zonodpp.chains.contract import Block
+from zonodpp.chains.gpu import SetsOnDevice
+from zonodpp.chains.tracking import NO_SETS
 from zonodpp.numerics.gpu import to_device
-from zonodpp.runs.gpu import prepare_on_device
 
 SECONDS = 0.5  # that a timed call takes about
 EXACT_VISITS, WALK_VISITS = 5, 3  # of the device and of its host, in turn
@@ -91,10 +93,11 @@ class Device:
     """All chains of a run on the device, with a compiled kernel; what they draw stays there."""
 
     def __init__(self, target: Any, method: Any, chains: int = 1) -> None:
-        self.run = prepare_on_device(method, target, None, chains, False)
-        self.engine: Any = self.run.engine
+        self.engine: Any = method.prepare(target).on_device(False)
+        self.kernel: Any = getattr(self.engine, "draws", self.engine)  # what holds the kernel
         self.chains, self.width = chains, self.engine.width
-        state = self.run.start(np.random.default_rng(SEED), None)
+        state = self.engine.start(np.random.default_rng(SEED).spawn(chains), None, NO_SETS)
+        self.sets = SetsOnDevice(NO_SETS)
         self.held = {name: to_device(array) for name, array in state.items()}
         self.made: Any = None
         self.count = 4  # draws of the exact method, or steps, of the next call
@@ -110,7 +113,7 @@ class Device:
             self.made = cuda.device_array(shape, np.int32)
         sums = cuda.device_array((1, self.chains, 0))
         thin = 1 if exact else count
-        return timed(lambda: self.engine.advance(self.held, 10, self.made, sums, thin))
+        return timed(lambda: self.engine.fill(self.held, 10, self.made, sums, thin, self.sets))
 
     def rate(self, seconds: float) -> float:
         """Return the draws or steps of all chains per second, in a call of about ``seconds``."""
@@ -123,12 +126,12 @@ class Device:
 
     def facts(self) -> Row:
         """Return what the kernel takes."""
-        compiled = next(iter(self.engine.kernel.overloads.values()))
+        compiled = next(iter(self.kernel.kernel.overloads.values()))
         return {
             "registers": compiled.regs_per_thread,
             "local": compiled.local_mem_per_thread,
-            "threads": self.engine.threads,
-            "shared": self.engine.shared,
+            "threads": self.kernel.threads,
+            "shared": self.kernel.shared,
             "first call, s": self.first_call,
         }
 
@@ -167,16 +170,16 @@ def _host_rate(make: Any, method: Any, seconds: float, seed: int) -> float:
     name = f"{make} {method}"
     if name not in _prepared:
         _prepared.clear()
-        sampler = method.prepare(make(), None)
-        _prepared[name] = sampler, sampler.start(np.random.default_rng(seed), None)
+        sampler = method.prepare(make())
+        _prepared[name] = sampler, sampler.start([np.random.default_rng(seed)], None, NO_SETS)
     sampler, state = _prepared[name]
     rng = np.random.default_rng(seed)
 
     def spend(count: int) -> float:
         draws, thin = (count, 1) if sampler.independent else (1, count)
-        subsets, tracked = np.zeros((draws, sampler.width), np.int32), np.zeros((draws, 0))
+        subsets, tracked = np.zeros((1, draws, sampler.width), np.int32), np.zeros((1, draws, 0))
         begun = time.perf_counter()
-        sampler.advance(state, rng, subsets, tracked, thin)
+        sampler.advance(state, [rng], Block(subsets, tracked, thin), NO_SETS)
         return time.perf_counter() - begun
 
     count = 8

@@ -21,7 +21,9 @@ from zonodpp.chains.columns import (
     tableau_column,
     tableau_row,
 )
+from zonodpp.chains.contract import only_chain
 from zonodpp.chains.inverse import independent_items, replace_item
+from zonodpp.chains.tracking import NO_SETS, Recording
 from zonodpp.exact import picks
 from zonodpp.exchange.walk import (
     ExchangeChain,
@@ -280,10 +282,9 @@ def zonotope_kernels(target: Any) -> dict[str, Kernel]:
 def exchange_kernels(target: Any) -> dict[str, Kernel]:
     """Return the parts of a heat-bath step."""
     sampler = Exchange().prepare(target)
-    nothing = np.empty((0, target.r), np.int32), np.empty((0, 0)), 1
-    moving, still = (
-        sampler.chain(sampler.start(np.random.default_rng(SEED), None), *nothing) for _ in range(2)
-    )
+    record = Recording(*NO_SETS, np.empty((0, target.r), np.int32), np.empty((0, 0)), thin=1)
+    starts = (sampler.start([np.random.default_rng(SEED)], None, NO_SETS) for _ in range(2))
+    moving, still = (sampler.chain(only_chain(state), record) for state in starts)
     basis = moving.basis
     r, width = basis.tableau.shape
     kept = sampler.whole

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks import SEED, Job
 from zonodpp import ProjectionDPP
+from zonodpp.chains import Block, TrackedSets
 from zonodpp.chains.methods import method_class
 from zonodpp.datasets import mnist_ones
 
@@ -112,20 +113,18 @@ class Chain:
     """A chain that goes on from call to call, so that only steps are timed, not the set-up."""
 
     def __init__(self, target: ProjectionDPP, method: str, track: Any = None, **options: Any):
-        self.sampler = method_class(method)(**options).prepare(target, track)
-        self.rng = np.random.default_rng(SEED)
-        self.state = self.sampler.start(self.rng, None)
-        self.r, self.sets = target.r, self.sampler.tracker.size
+        self.sampler = method_class(method)(**options).prepare(target)
+        self.rng, self.sets = np.random.default_rng(SEED), TrackedSets.of(track or [])
+        self.state = self.sampler.start([self.rng], None, self.sets)
 
     def advance(self, steps: int) -> None:
         """Take so many steps, or independent draws."""
-        subsets = np.empty((steps, self.r), np.int32)
-        tracked = np.zeros((steps, self.sets))
+        subsets = np.empty((1, steps, self.sampler.width), np.int32)
+        tracked = np.zeros((1, steps, self.sets.size))
         made = 0
-        while made < steps:  # a call may end early, if independent draws take long
-            rest = subsets[made:], tracked[made:]
-            done = self.sampler.advance(self.state, self.rng, *rest, 1)
-            made = steps if done is None else made + done
+        while made < steps:  # a call may end early, if draws take long
+            rest = Block(subsets[:, made:], tracked[:, made:], thin=1)
+            made += self.sampler.advance(self.state, [self.rng], rest, self.sets)
 
     def job(self, steps: int) -> Job:
         """Return the job that makes so many steps."""
@@ -133,7 +132,7 @@ class Chain:
 
     def count(self, name: str) -> int:
         """Return one of the sampler's counters."""
-        return int(self.state["counts"][self.sampler.counters.index(name)])
+        return int(self.state["counts"][0, self.sampler.counters.index(name)])
 
 
 NO_PROC = "/proc (Linux)"  # what is missing where `peak_memory` returns None

@@ -13,7 +13,7 @@ from paper.algorithm5 import GlpkOracle, hit_and_run
 from paper.spanning_trees_figures import figures
 from paper.spanning_trees_verdicts import verdicts
 from zonodpp._types import Floats
-from zonodpp.chains.tracking import SetTracker
+from zonodpp.chains.tracking import TrackedSets, presence
 from zonodpp.diagnostics import psrf_evolution
 from zonodpp.runs.sample import sample
 from zonodpp.samples import Samples
@@ -279,9 +279,8 @@ def _presence(samples: Samples, chain: int, sets: list[list[int]], only: int | N
         found = samples.tracked[chain]
         return np.asarray(found if only is None else found[:, only])
     wanted = sets if only is None else [sets[only]]
-    presence = np.zeros((samples.subsets.shape[1], len(wanted)))
-    SetTracker.of(wanted, samples.target.n).fill(samples.subsets[chain], presence)
-    return presence if only is None else presence[:, 0]
+    found = presence(samples.subsets[chain], TrackedSets.of(wanted))
+    return found if only is None else found[:, 0]
 
 
 def _solver_pace(matrix: Floats, c: Floats, rng: np.random.Generator) -> dict[str, Any] | None:

@@ -12,6 +12,8 @@ from numba import config
 from scipy import stats
 
 from zonodpp import DPP, KDPP, Exact, Exchange, HitAndRun, ProjectionDPP, sample
+from zonodpp.chains.contract import Block
+from zonodpp.chains.tracking import NO_SETS
 from zonodpp.exact.gpu import layout_for
 from zonodpp.exact.gpu_groups import Layout
 from zonodpp.exchange import gpu_entering as entering
@@ -19,7 +21,6 @@ from zonodpp.numerics import gpu as devices
 from zonodpp.numerics import gpu_philox as philox
 from zonodpp.numerics import gpu_warps as warps
 from zonodpp.numerics.gpu_compile import kernel
-from zonodpp.runs.gpu import prepare_on_device
 
 # On a real GPU there are millions of draws.
 MORE_DRAWS, MORE_CHAINS = (1, 1) if config.ENABLE_CUDASIM else (10, 1000)
@@ -30,38 +31,38 @@ TARGET = ProjectionDPP(
 )
 
 
-def in_groups(engine):
+def in_groups(run):
     """Hold proposals by groups of several threads, which small targets need not."""
-    engine.lay_out(GROUPS)
+    run.draws.lay_out(GROUPS)
 
 
-def in_warps(engine):
+def in_warps(run):
     """Give a warp to each chain, and let warps compute products together."""
-    engine.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, True))
+    run.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, True))
 
 
-def in_global_memory(engine):
+def in_global_memory(run):
     """The same, with products in the device's memory."""
-    engine.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, False))
+    run.lay_out(entering.BlockShape(warps.WARP, 2, 2 * warps.WARP, False))
 
 
 # Broken twins: every proposal accepted, the wrong power, no density.
 
 
-def accept_all(engine):
-    engine.lay_out(layout_for(engine.width), every=True)
+def accept_all(run):
+    run.draws.lay_out(layout_for(run.width), every=True)
 
 
-def accept_all_in_groups(engine):
-    engine.lay_out(GROUPS, every=True)
+def accept_all_in_groups(run):
+    run.draws.lay_out(GROUPS, every=True)
 
 
-def wrong_power(engine):
-    engine.lay_out(power=1.0)
+def wrong_power(run):
+    run.lay_out(power=1.0)
 
 
-def no_density(engine):
-    engine.lay_out(exponent=0.0)
+def no_density(run):
+    run.lay_out(exponent=0.0)
 
 
 def law_of(target):
@@ -97,18 +98,19 @@ def p_value(subsets, law):
 def draws_of(target, method, shape, change=None):
     """Return (draws, chains, width) for shape = (draws, chains, thin, burn_in)."""
     draws, chains, thin, burn_in = shape
-    run = prepare_on_device(method, target, None, chains, False)
+    run = method.prepare(target).on_device(False)
     if change is not None:
-        change(run.engine)
-    rng = np.random.default_rng(SEED)
-    state = run.start(rng, None)
+        change(run)
+    rngs = np.random.default_rng(SEED).spawn(chains)
+    state = run.start(rngs, None, NO_SETS)
     if burn_in:
-        run.advance(state, rng, np.empty((1, run.width), np.int32), np.zeros((1, 0)), burn_in)
-    subsets = np.empty((draws, run.width), np.int32)
-    run.advance(state, rng, subsets, np.zeros((draws, 0)), thin)
+        skipped = np.empty((chains, 1, run.width), np.int32), np.zeros((chains, 1, 0))
+        run.advance(state, rngs, Block(*skipped, burn_in), NO_SETS)
+    subsets = np.empty((chains, draws, run.width), np.int32)
+    run.advance(state, rngs, Block(subsets, np.zeros((chains, draws, 0)), thin), NO_SETS)
     counts = state["counts"].sum(axis=0).tolist()
     print("   counts", dict(zip(run.counters, counts, strict=True)), flush=True)
-    return subsets.reshape(draws, chains, -1)
+    return subsets.swapaxes(0, 1)
 
 
 def law(target, method, shape, change, broken):

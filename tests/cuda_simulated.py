@@ -24,7 +24,6 @@ from zonodpp.exact import gpu_groups as groups
 from zonodpp.exact import gpu_proposals as proposals
 from zonodpp.exchange import gpu as exchange
 from zonodpp.exchange import gpu_entering as entering
-from zonodpp.runs import gpu_engines as engines
 from zonodpp.zonotope import gpu as zonotope
 from zonodpp.zonotope import gpu_start as step_starts
 from zonodpp.zonotope import gpu_tile as tiles
@@ -94,4 +93,4 @@ kernelapi.threading = types.SimpleNamespace(current_thread=greenlet.getcurrent)
 kernel.swapped_cuda_module = swapped
 kernelapi.FakeCUDAShared.array = shared_array
 # Warps of four threads: two chains with two lanes each.
-engines.lanes_for = entering.lanes_for = lambda n: 2
+zonotope.lanes_for = entering.lanes_for = lambda n: 2

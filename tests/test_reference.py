@@ -35,9 +35,10 @@ RECEIVED = [
     "zonotope.VolumeEstimate",
     "zonotope.VolumeRatio",
     "zonotope.Walk",
+    "chains.Block",
     "chains.Method",
     "chains.Sampler",
-    "chains.SetTracker",
+    "chains.TrackedSets",
     "targets.Target",
 ]
 

@@ -2,7 +2,7 @@
 
 `psrf` and `psrf_evolution` are the Gelman-Rubin diagnostic as R's CODA computes it, the one in the
 paper's figures. `from_arviz` takes the newer, rank-normalised diagnostics from arviz-stats. The
-other functions compare draws with exact probabilities.
+other functions compare draws with exact probabilities; `check_sampler` is for samplers of your own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from zonodpp._arguments import as_positive, as_reals, one_of
 from zonodpp._imports import on_use, optional
 from zonodpp._psrf import Psrf, PsrfEvolution, as_chains, psrf, psrf_evolution
 from zonodpp._types import Floats, Integers, ItemsLike
+from zonodpp.chains.check import check_sampler
 
 if TYPE_CHECKING:
     from zonodpp.samples import Samples
@@ -25,6 +26,7 @@ __all__ = [
     "Deciles",
     "Psrf",
     "PsrfEvolution",
+    "check_sampler",
     "deciles",
     "distinct_subsets",
     "from_arviz",

@@ -1,6 +1,7 @@
 """What every method promises, whoever wrote it: see `zonodpp.chains`."""
 
-import pickle
+from dataclasses import dataclass
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -17,7 +18,9 @@ from zonodpp import (
     ProjectionDPP,
     Trees,
     VolumeSampling,
+    sample,
 )
+from zonodpp.diagnostics import check_sampler
 
 A = np.random.default_rng(0).normal(size=(3, 9))
 PROJECTION = ProjectionDPP(A, weights=np.linspace(0.5, 2.0, 9))
@@ -46,79 +49,102 @@ TRACK = [[0, 1], [2]]
 DRAWS = 40
 
 
-@pytest.fixture(params=CASES)
-def case(request):
-    method, target = CASES[request.param]
-    return method.prepare(target, TRACK), target
+THIN, BURN_IN = 12, 100  # steps of a walk
 
 
-def begin(sampler, seed=3):
-    rng = np.random.default_rng(seed)
-    return sampler.start(rng, None), rng
+@pytest.mark.parametrize("name", CASES)
+def test_every_method_keeps_the_promises_of_samplers_and_draws_by_its_law(name):
+    method, target = CASES[name]
+    check_sampler(method.prepare(target), target, draws=2000, thin=THIN, burn_in=BURN_IN)
 
 
-def draw(sampler, state, rng, sizes, thin=1):
-    """Make draws by one call for each of the sizes."""
-    subsets, tracked = [], []
-    for size in sizes:
-        subsets.append(np.full((size, sampler.width), -7, np.int32))
-        tracked.append(np.zeros((size, len(TRACK))))
-        sampler.advance(state, rng, subsets[-1], tracked[-1], thin)
-    return np.concatenate(subsets), np.concatenate(tracked)
+def test_tracked_sets_of_independent_draws_are_counted_by_runs():
+    for name in ("exact", "exact, DPP", "exact, design", "wilson"):
+        method, target = CASES[name]
+        samples = sample(target, DRAWS, method=method, chains=2, rng=0, track=TRACK)
+        held = [
+            [np.isin(S, row).all() for S in TRACK]
+            for row in samples.subsets.reshape(-1, samples.subsets.shape[2])
+        ]
+        assert np.array_equal(samples.tracked.reshape(-1, len(TRACK)), held)
 
 
-def test_a_state_is_a_dict_of_arrays_that_its_sampler_accepts(case):
-    sampler, _ = case
-    state, rng = begin(sampler)
-    draw(sampler, state, rng, [DRAWS])
-    assert all(isinstance(array, np.ndarray) for array in state.values())
-    assert state["counts"].shape == (len(sampler.counters),)
-    assert state["counts"][0] == DRAWS
-    sampler.check(state)
+@dataclass(frozen=True)
+class Listed:
+    """Draws from a list of all pairs of five items; ``fault`` names one promise that it breaks."""
+
+    fault: str = ""
+    n: int = 5
+    width: int = 2
+    counters: tuple[str, ...] = ("draws",)
+    independent: bool = True
+    batch: int | None = 1
+
+    def start(self, rngs, init, sets):
+        counts = np.zeros((len(rngs), 1), np.int64)
+        state = {"counts": counts[0] if self.fault == "no axis" else counts}
+        return state | {"list": [1]} if self.fault == "list" else state
+
+    def advance(self, state, rngs, block, sets):
+        pairs = np.array(list(combinations(range(5), 2)))
+        for chain, rng in zip(block.subsets, rngs, strict=True):
+            if self.fault == "cuts":  # the first draw of a call is another one
+                rng.random()
+            picks = rng.random(len(chain)) * (9 if self.fault == "law" else 10)
+            chain[:] = pairs[picks.astype(int)]
+            if self.fault == "order":
+                chain[:] = chain[:, ::-1]
+            if self.fault == "item":
+                chain[0, 1] = 5
+        if self.fault == "tracked":
+            block.tracked[:] += 1.0
+        if self.fault != "counts":
+            state["counts"] += block.subsets.shape[1]
+        return None if self.fault == "none" else block.subsets.shape[1]
+
+    def check(self, state):
+        if self.fault == "check":
+            raise ValueError("no state is good enough")
 
 
-def test_draws_are_sets_of_items_in_ascending_order(case):
-    sampler, target = case
-    subsets, _ = draw(sampler, *begin(sampler), [DRAWS])
-    for row in subsets:
-        size = int((row >= 0).sum())
-        assert target.sizes_vary or size in target.sizes
-        assert (np.diff(row[:size]) > 0).all()
-        assert (row[:size] < target.n).all()
-        assert (row[size:] == -1).all()
-        assert target.log_prob(row[:size]) > -np.inf
+def all_alike(sets):
+    return np.zeros(len(sets))
 
 
-def test_how_draws_are_cut_into_calls_does_not_change_them(case):
-    sampler, _ = case
-    whole = draw(sampler, *begin(sampler), [DRAWS])
-    for sizes in ([1] * DRAWS, [7, 1, 25, 7]):
-        parts = draw(sampler, *begin(sampler), sizes)
-        assert np.array_equal(whole[0], parts[0])
-        assert np.array_equal(whole[1], parts[1])
+@pytest.mark.parametrize("batch", [1, None])
+def test_a_sound_sampler_passes(batch):
+    check_sampler(Listed(batch=batch), law=all_alike)
 
 
-def test_a_sampler_and_a_state_can_go_elsewhere(case):
-    sampler, _ = case
-    whole, _ = draw(sampler, *begin(sampler), [DRAWS])
-    state, rng = begin(sampler)
-    first, _ = draw(sampler, state, rng, [10])
-    sampler, state, rng = pickle.loads(pickle.dumps((sampler, state, rng)))
-    rest, _ = draw(sampler, state, rng, [DRAWS - 10])
-    assert np.array_equal(whole, np.concatenate([first, rest]))
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        ("no axis", "integers of shape"),
+        ("list", "must be an array"),
+        ("cuts", "change when they are made by calls"),
+        ("order", "must ascend"),
+        ("item", "from 0 to 4"),
+        ("tracked", "leave tracked sets to the caller"),
+        ("counts", "first counter"),
+        ("none", "how many draws are finished"),
+        ("law", "do not follow the law"),
+    ],
+)
+def test_a_broken_sampler_is_refused_by_the_promise_that_it_breaks(fault, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_sampler(Listed(fault), law=all_alike)
+    if fault == "law":
+        check_sampler(Listed(fault))  # the promises alone are kept
 
 
-def test_tracked_sets_are_added_up(case):
-    sampler, _ = case
-    state, rng = begin(sampler)
-    subsets = np.empty((DRAWS, sampler.width), np.int32)
-    tracked = np.full((DRAWS, len(TRACK)), 100.0)
-    sampler.advance(state, rng, subsets, tracked, 1)
-    share = tracked - 100.0
-    assert ((share > -1e-9) & (share < 1 + 1e-9)).all()
-    if sampler.independent:
-        held = [np.isin(S, row).all() for row in subsets for S in TRACK]
-        assert np.array_equal(share.ravel(), np.array(held, dtype=float))
+def test_a_state_that_its_own_sampler_refuses():
+    with pytest.raises(ValueError, match="good enough"):
+        check_sampler(Listed("check"))
+
+
+def test_a_law_with_sets_that_cannot_be_drawn():
+    with pytest.raises(AssertionError, match=r"\[0, 1\] was drawn, whose probability is zero"):
+        check_sampler(Listed(), law=lambda sets: np.where(sets[:, 1] == 1, -np.inf, 0.0))
 
 
 @pytest.mark.parametrize("target", [PROJECTION, VOLUME, GRAPH, GENERAL, SIZED, DESIGN], ids=repr)
@@ -128,9 +154,8 @@ def test_every_target_names_methods_that_draw_from_it(target):
     assert best_method(target) in target.methods
     for name in target.methods:
         sampler = method_class(name)().prepare(target)
-        subsets = np.empty((3, sampler.width), np.int32)
-        sampler.advance(*begin(sampler), subsets, np.zeros((3, 0)), 1)
-        assert subsets.max() < target.n
+        assert sampler.n == target.n
+        assert sample(target, 3, method=name, rng=0).subsets.max() < target.n
 
 
 def test_methods_refuse_targets_that_they_cannot_draw_from():

@@ -104,7 +104,7 @@ def test_a_reader_that_has_seen_enough(folder):
 INTERRUPTED = """
 import os, signal, sys
 from zonodpp.cli import main
-from zonodpp.runs.slices import Run
+from zonodpp.runs.groups import Run
 
 store = Run.store
 

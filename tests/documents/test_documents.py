@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -23,13 +24,14 @@ def blocks(page, language):
 def test_python_of_a_page_runs_as_pasted(page, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.chdir(tmp_path)
-    names = {}
+    module = types.ModuleType("page")  # where pickle finds the classes of the page
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for number, block in enumerate(blocks(page, "python")):
         code = compile(block, f"{page.name}, block {number}", "exec")
         if "import torch" in block and not importlib.util.find_spec("torch"):
             continue
         if page.name not in TOO_LONG:
-            exec(code, names)
+            exec(code, vars(module))
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)

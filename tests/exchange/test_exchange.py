@@ -4,6 +4,7 @@ import pickle
 import networkx as nx
 import numba
 import numpy as np
+import one_chain
 import pytest
 import scipy.sparse as sp
 from cases import extreme_matrices, graphs, matrices, targets, volume_targets
@@ -11,6 +12,8 @@ from law import assert_exact_law, assert_law, assert_not_law, enumerate_law, exa
 
 from zonodpp import DPP, Exchange, ProjectionDPP, VolumeSampling, sample
 from zonodpp.chains.columns import basis_matrix, tableau_entry
+from zonodpp.chains.contract import only_chain
+from zonodpp.chains.tracking import NO_SETS, Recording
 from zonodpp.exchange import method as exchange
 from zonodpp.exchange import walk as exchange_walk
 from zonodpp.exchange.method import RULES
@@ -38,9 +41,9 @@ def many_items(power):
 def run(sampler, draws, thin, seed=0):
     """Draw from a prepared sampler, for those that the public call does not make."""
     rng = np.random.default_rng(seed)
-    state = sampler.start(rng, None)
+    state = one_chain.start(sampler, rng)
     subsets = np.empty((draws, sampler.width), np.int32)
-    sampler.advance(state, rng, subsets, np.empty((draws, sampler.tracker.size)), thin)
+    one_chain.advance(sampler, state, rng, subsets, thin=thin)
     return subsets
 
 
@@ -60,8 +63,9 @@ def transition_matrix(target, rule):
     sampler = Exchange(rule).prepare(target)
     P = np.zeros((len(bases), len(bases)))
     for k, start in enumerate(bases):
-        state = sampler.start(None, start)
-        chain = sampler.chain(state, np.empty((0, target.r), np.int32), np.empty((0, 0)), 1)
+        state = only_chain(one_chain.start(sampler, None, start))
+        record = Recording(*NO_SETS, np.empty((0, target.r), np.int32), np.empty((0, 0)), 1)
+        chain = sampler.chain(state, record)
         basis, weights = chain.basis, chain.scratch.weights
         for s, leaving in enumerate(basis.inside):
             moves = np.zeros(target.n)
@@ -219,21 +223,24 @@ def test_no_acceptance_step_is_rejected():
 @pytest.mark.parametrize("name", ["weighted", "many items", "graph wheel"])
 def test_cutting_into_blocks_changes_nothing(name, rule):
     target = many_items(2.0) if name == "many items" else targets()[name]
-    sampler = dataclasses.replace(Exchange(rule).prepare(target, [[0, 1], [2]]), oldest=100)
+    sampler = dataclasses.replace(Exchange(rule).prepare(target), oldest=100)
+    sets = [[0, 1], [2]]
     whole, pieces = [np.empty((600, target.r), np.int32) for _ in range(2)]
     tracked, parts = [np.zeros((600, 2)) for _ in range(2)]
     rng = np.random.default_rng(7)
-    sampler.advance(sampler.start(rng, None), rng, whole, tracked, 3)
+    state = one_chain.start(sampler, rng)
+    one_chain.advance(sampler, state, rng, whole, tracked, 3, sets)
     rng = np.random.default_rng(7)
-    state = sampler.start(rng, None)
+    state = one_chain.start(sampler, rng)
     # The first draw's three steps are cut as well.
     for begin, end, steps in [(0, 1, 1), (0, 1, 2), (1, 130, 3), (130, 131, 3), (131, 600, 3)]:
-        sampler.advance(state, rng, pieces[begin:end], parts[begin:end], steps)
+        rows = slice(begin, end)
+        one_chain.advance(sampler, state, rng, pieces[rows], parts[rows], steps, sets)
         sampler, state, rng = pickle.loads(pickle.dumps((sampler, state, rng)))
         refreeze(sampler)
     np.testing.assert_array_equal(whole, pieces)
     np.testing.assert_array_equal(tracked, parts)
-    counts = dict(zip(COUNTERS, state["counts"], strict=True))
+    counts = dict(zip(COUNTERS, state["counts"][0], strict=True))
     assert counts["steps"] == 1800
     assert name != "weighted" or counts["refactorisations"] > 0
 
@@ -273,9 +280,11 @@ def test_long_chain_does_not_drift(rule):
     for target, bound in ((ProjectionDPP.from_graph(nx.complete_graph(10)), 0.0), (gaussian, 1e-9)):
         sampler = Exchange(rule).prepare(target)
         rng = np.random.default_rng(0)
-        state = sampler.start(rng, None)
-        sampler.advance(state, rng, np.empty((1, target.r), np.int32), np.empty((1, 0)), 1_000_000)
-        fresh = sampler.start(None, state["inside"])
+        state = one_chain.start(sampler, rng)
+        subsets = np.empty((1, target.r), np.int32)
+        one_chain.advance(sampler, state, rng, subsets, thin=1_000_000)
+        state = only_chain(state)
+        fresh = only_chain(one_chain.start(sampler, None, state["inside"]))
         order = state["place"][fresh["inside"]]
         assert np.abs(state["tableau"][order] - fresh["tableau"]).max() <= bound
         if rule != "heat-bath":  # the tableau is T
@@ -317,8 +326,8 @@ def test_starts_are_random_bases():
 
 def test_given_start():
     target = targets()["weighted"]
-    state = Exchange().prepare(target).start(None, [5, 0, 3])
-    assert sorted(state["inside"]) == [0, 3, 5]
+    [inside] = one_chain.start(Exchange().prepare(target), None, [5, 0, 3])["inside"]
+    assert sorted(inside) == [0, 3, 5]
     samples = sample(target, 10, method="exchange", init=[[0, 1, 2], [5, 0, 3]], chains=2, rng=0)
     assert samples.subsets.shape == (2, 10, 3)
 

@@ -80,9 +80,8 @@ SCRIPT = """
     from zonodpp import ProjectionDPP, sample
     from zonodpp.io import files as _files
     from zonodpp.runs import checkpoint
-    from zonodpp.runs import slices
-    from zonodpp.runs import executors as tasks
-    checkpoint.INTERVAL, checkpoint.SHARE, tasks.THREAD_SLICE = 0.0, 1e9, 0.005
+    from zonodpp.runs import groups
+    checkpoint.INTERVAL, checkpoint.SHARE, groups.SLICE = 0.0, 1e9, 0.005
     path, result, *events = sys.argv[1:]
     target = ProjectionDPP(np.random.default_rng(0).normal(size=(4, 14)))
     call = {{"method": "{method}", "rng": 7, "thin": {thin}, "track": [[0, 1]]}}
@@ -105,7 +104,7 @@ SCRIPT = """
             return function(*arguments)
         return call
 
-    slices.Run.store = count(slices.Run.store)
+    groups.Run.store = count(groups.Run.store)
     _files._sync = count(_files._sync)
     samples = sample(target, {draws}, chains=3, workers=2, checkpoint=path, **call)
     samples.save(result)
@@ -166,6 +165,15 @@ def test_another_target_or_version_is_refused_by_name(target, tmp_path, monkeypa
     monkeypatch.setattr(checkpoint, "__version__", "99.0")
     with pytest.raises(ValueError, match=r"another version: .*, not 99\.0"):
         sample(target, 20, checkpoint=path, **CALL)
+
+
+def test_a_file_of_an_older_layout_is_refused_in_words(target, tmp_path):
+    def older(header, arrays):
+        del header["identity"]["layout"]
+        header["identity"]["version"] = "0.1"
+
+    with pytest.raises(ValueError, match=r"checkpoint of another version of zonodpp \(0\.1\)"):
+        rewritten(target, tmp_path / "run", older, **CALL)
 
 
 def test_fewer_draws_than_there_are(target, tmp_path):
@@ -283,14 +291,14 @@ def rewritten(target, path, change, **call):
 
 
 def put(name, value):
-    """Change the first entry of an array, or of a part of a tile: "chain0/tiles 0 basis"."""
+    """Change the first entry of an array, or of a part of a tile: "group0/tiles 0 basis"."""
     name, *part = name.split()
 
     def change(header, arrays):
         array = arrays[name] = arrays[name].copy()
         if part:
-            r, n = arrays["subsets"].shape[2], arrays["chain0/c"].size
-            array = getattr(tile_at(array[int(part[0])], r, n), part[1])
+            r, n = arrays["subsets"].shape[2], arrays["group0/c"].size
+            array = getattr(tile_at(array[0, int(part[0])], r, n), part[1])
         array.flat[0] = value
 
     return change
@@ -304,12 +312,12 @@ def replace(name, make):
 
 
 ARRAYS = {
-    "exact": ["chain0/pending", "chain1/head"],
-    "heat-bath": ["chain0/inside", "chain0/outside", "chain1/place"],
-    "barker": ["chain0/inside", "chain0/place"],
-    "zonotope": ["chain0/tiles 0 basis", "chain1/tiles 2 basis", "chain0/progress"],
-    "paper": ["chain0/tiles 1 basis", "chain0/tiles 0 side"],
-    "trees": ["chain0/counts", "chain1/under_way", "subsets"],
+    "exact": ["group0/pending", "group1/head"],
+    "heat-bath": ["group0/inside", "group0/outside", "group1/place"],
+    "barker": ["group0/inside", "group0/place"],
+    "zonotope": ["group0/tiles 0 basis", "group1/tiles 2 basis", "group0/progress"],
+    "paper": ["group0/tiles 1 basis", "group0/tiles 0 side"],
+    "trees": ["group0/counts", "group1/under_way", "subsets"],
 }
 
 
@@ -318,14 +326,14 @@ ARRAYS = {
     ("method", "name"), [(method, name) for method, names in ARRAYS.items() for name in names]
 )
 def test_indices_out_of_range(target, tmp_path, method, name, value):
-    if (name, value) == ("chain0/counts", 10**9):
+    if (name, value) == ("group0/counts", 10**9):
         return  # a count may be any
     call = {"chains": 2, "rng": 1, **METHODS[method]}
     with pytest.raises(ValueError, match=r"run is damaged"):
         rewritten(target, tmp_path / "run", put(name, value), **call)
 
 
-@pytest.mark.parametrize("name", ["chain0/inside", "chain1/place", "subsets"])
+@pytest.mark.parametrize("name", ["group0/inside", "group1/place", "subsets"])
 def test_items_twice(target, tmp_path, name):
     change = replace(name, lambda array: np.zeros_like(array))
     with pytest.raises(ValueError, match=r"run is damaged"):
@@ -360,7 +368,7 @@ def test_shapes_and_types(target, tmp_path, method, make):
 def test_numbers_that_are_none(target, tmp_path, number):
     call = {"chains": 2, "rng": 1, "method": "zonotope"}
     with pytest.raises(ValueError, match=r"run is damaged .*NaN or infinity"):
-        rewritten(target, tmp_path / "run", put("chain0/tiles 0 T", number), **call)
+        rewritten(target, tmp_path / "run", put("group0/tiles 0 T", number), **call)
 
 
 def in_run(name, place, value):
@@ -373,7 +381,7 @@ def in_run(name, place, value):
     return change
 
 
-DRAWN, TAKEN = range(2)
+DRAWN, TAKEN, UNFINISHED = range(3)
 
 
 def no_chain(header, arrays):
@@ -394,6 +402,8 @@ HEADERS = {
     "fewer draws than there are": in_run("steps", DRAWN, -1),
     "more burn-in than asked for": in_run("steps", TAKEN, -4),
     "more steps than thin": in_run("steps", TAKEN, 2),
+    "more unfinished steps than thin": in_run("steps", UNFINISHED, 3),
+    "fewer unfinished steps than none": in_run("steps", UNFINISHED, -1),
     "negative time": in_run("seconds", 0, -1.0),
     "no time": in_run("seconds", 0, np.nan),
     "no generator": no_generator,
@@ -406,7 +416,7 @@ HEADERS = {
     "generators of another kind": lambda header, arrays: header.update(generators=3),
     "no generators": lambda header, arrays: header.pop("generators"),
     "one array more": lambda header, arrays: arrays.update(more=np.zeros(3)),
-    "one array less": lambda header, arrays: arrays.pop("chain1/inside"),
+    "one array less": lambda header, arrays: arrays.pop("group1/inside"),
 }
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from zonodpp import HitAndRun, ProjectionDPP, sample
 from zonodpp.runs import executors as tasks
-from zonodpp.runs import parcels
 
 CALLS = {
     "exact": {"method": "exact"},
@@ -66,11 +65,12 @@ class Losing(Executor):
         self.count = 0
         self.seen = set()
 
-    def submit(self, function, /, sampler, chain, *arguments):
+    def submit(self, function, /, parcel, work):
         task = Future()
         self.count += 1
-        result = function(sampler, chain, *arguments)
-        here = (str(chain.rng.bit_generator.state), chain.drawn, chain.taken)
+        result = function(parcel, work)
+        group = work.group
+        here = (str(group.rngs[0].bit_generator.state), group.drawn, group.taken)
         if self.count < self.from_task or (here in self.seen and not self.always):
             task.set_result(result)
         elif self.count % 4 == 0:
@@ -140,27 +140,28 @@ class Fatal:
     inner: Any
     marker: str
     independent = False
+    batch = 1
 
     @property
     def counters(self):
         return self.inner.counters
 
     @property
-    def tracker(self):
-        return self.inner.tracker
+    def n(self):
+        return self.inner.n
 
     @property
     def width(self):
         return self.inner.width
 
-    def start(self, rng, init):
-        return self.inner.start(rng, init)
+    def start(self, *arguments):
+        return self.inner.start(*arguments)
 
     def advance(self, *arguments):
         try:
             open(self.marker, "x").close()  # one process alone succeeds
         except FileExistsError:
-            self.inner.advance(*arguments)
+            return self.inner.advance(*arguments)
         else:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -198,12 +199,12 @@ class Counting(Executor):
     def __init__(self):
         self.sizes = []
 
-    def submit(self, function, /, parcel, *arguments):
+    def submit(self, function, /, parcel, work):
         if len(self.sizes) % 5 == 4:
-            parcels._known.clear()
-        self.sizes.append(0 if parcel[1] is None else len(parcel[1]))
+            tasks._known.clear()
+        self.sizes.append(0 if parcel.content is None else len(parcel.content))
         task = Future()
-        task.set_result(function(parcel, *arguments))
+        task.set_result(function(parcel, work))
         return task
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
 import numpy as np
+import one_chain
 import pytest
 from law import assert_law, assert_not_law
 
@@ -15,6 +16,7 @@ from zonodpp import DPP, KDPP, Exchange, HitAndRun, ProjectionDPP, prepare, samp
 from zonodpp._arguments import spawn
 from zonodpp.numerics import threads as _threads
 from zonodpp.runs import executors as tasks
+from zonodpp.runs import groups
 from zonodpp.zonotope import walk as zonotope_walk
 from zonodpp.zonotope.tile import tile_at
 
@@ -116,7 +118,7 @@ def test_one_short_chain_needs_no_thread(monkeypatch):
         raise AssertionError("a pool of threads was made")
 
     monkeypatch.setattr(tasks.futures, "ThreadPoolExecutor", refuse)
-    monkeypatch.setattr(tasks, "THREAD_SLICE", 60.0)
+    monkeypatch.setattr(groups, "SLICE", 60.0)
     assert np.array_equal(sample(TARGET, 20, rng=0).subsets, expected)
     reports = []
     sample(TARGET, 20, rng=0, seconds=50, progress=reports.append)
@@ -139,11 +141,11 @@ def test_every_chain_draws_a_start_of_its_own(method):
     sampler = prepare(target, method)._sampler
 
     def start(rng):
-        state = sampler.start(rng, None)
-        return tuple(state["inside"] if method == "exchange" else tile_of(state))
+        state = one_chain.start(sampler, rng)
+        return tuple(state["inside"][0] if method == "exchange" else tile_of(state))
 
     def tile_of(state):
-        return tile_at(state["tiles"][0], sampler.width, sampler.columns.lengths.size).basis
+        return tile_at(state["tiles"][0, 0], sampler.width, sampler.columns.lengths.size).basis
 
     def from_store(rng):
         return start(np.random.default_rng(rng.integers(64)))

@@ -10,8 +10,8 @@ import pytest
 from tqdm.auto import tqdm
 
 from zonodpp import Exchange, ProjectionDPP, sample
+from zonodpp.runs.groups import Run, start_groups
 from zonodpp.runs.progress import Progress, work_done
-from zonodpp.runs.slices import Chain, Run
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
@@ -66,16 +66,16 @@ def test_silence_in_a_pipe():
 
 def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
     sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
-    rng = np.random.default_rng(0)
-    chains = [Chain(rng, sampler.start(rng, [0, 1]), 0, drawn=900) for _ in range(2)]
-    for chain in chains:
-        chain.state["counts"][0] = 9000
-    run = Run(sampler, chains, 1000, 10)
+    rngs = np.random.default_rng(0).spawn(2)
+    groups = start_groups(sampler, rngs)
+    for group in groups:
+        group.drawn, group.state["counts"][0, 0] = 900, 9000
+    run = Run(sampler, groups, 1000, 10)
     before = work_done(run)
     assert before == (18_000, 18_000)
-    for chain in chains:  # of this call
-        chain.drawn += 10
-        chain.state["counts"][0] += 100
+    for group in groups:  # of this call
+        group.drawn += 10
+        group.state["counts"][0, 0] += 100
     found = Progress.of(run, 2.0, np.inf, before)
     assert (found.drawn, found.total) == (1820, 2000)
     assert found.steps_per_second == 100
@@ -84,9 +84,9 @@ def test_rates_of_a_run_that_goes_on_are_those_of_this_call():
 
 def test_steps_to_an_unfinished_draw_count_as_progress():
     sampler = Exchange(rule="barker").prepare(ProjectionDPP(np.eye(2, 4)))
-    rng = np.random.default_rng(0)
-    chains = [Chain(rng, sampler.start(rng, [0, 1]), taken=250)]
-    found = Progress.of(Run(sampler, chains, 1, 1000), 2.0, np.inf)
+    [group] = start_groups(sampler, [np.random.default_rng(0)])
+    group.taken = 250
+    found = Progress.of(Run(sampler, [group], 1, 1000), 2.0, np.inf)
     assert (found.drawn, found.remaining) == (0, pytest.approx(6.0))
 
 

@@ -19,10 +19,10 @@ from law import enumerate_law
 from zonodpp import Exact, Exchange, HitAndRun, ProjectionDPP, Trees, sample
 from zonodpp.exact import projection as exact
 from zonodpp.runs import executors as tasks
-from zonodpp.runs import slices as chains_module
-from zonodpp.runs.executors import run_chains
+from zonodpp.runs import groups
+from zonodpp.runs.executors import run_elsewhere, run_on_threads
+from zonodpp.runs.groups import Run, Slice, start_groups, take_turns
 from zonodpp.runs.progress import Progress
-from zonodpp.runs.slices import Chain, Run, start_chains
 
 TARGETS = targets()
 TARGET = TARGETS["gaussian"]
@@ -67,8 +67,8 @@ def test_chains_differ_and_do_not_depend_on_their_number():
 def test_slices_do_not_change_draws(monkeypatch, algorithm):
     expected = draws(LARGER, 600, rng=4, chains=3, algorithm=algorithm)
     for block, turn in ((1e-9, 1e-9), (1e-4, 1e-3), (10.0, 10.0)):
-        monkeypatch.setattr(chains_module, "BLOCK", block)
-        monkeypatch.setattr(tasks, "THREAD_SLICE", turn)
+        monkeypatch.setattr(groups, "BLOCK", block)
+        monkeypatch.setattr(tasks, "SLICE", turn)
         again = draws(LARGER, 600, rng=4, chains=3, workers=2, algorithm=algorithm)
         assert np.array_equal(again, expected)
 
@@ -85,9 +85,9 @@ CHAINS = {
 def test_steps_to_a_draw_are_cut_without_a_trace(monkeypatch, options):
     """Calls of one step each and calls of many draws: the same draws and the same averages."""
     call = {"rng": 4, "chains": 2, "burn_in": 5, "thin": 7, "track": [[0, 1], [2]], **options}
-    monkeypatch.setattr(chains_module, "BLOCK", 10.0)
+    monkeypatch.setattr(groups, "BLOCK", 10.0)
     expected = sample(TARGET, 60, **call)
-    monkeypatch.setattr(chains_module, "BLOCK", 1e-12)  # every call is cut down to one step
+    monkeypatch.setattr(groups, "BLOCK", 1e-12)  # every call is cut down to one step
     again = sample(TARGET, 60, **call)
     assert np.array_equal(again.subsets, expected.subsets)
     assert np.array_equal(again.tracked, expected.tracked)
@@ -264,7 +264,9 @@ def test_waiting_for_the_last_slices_does_not_spin(monkeypatch):
     """Once the time is up, Python sleeps until each running slice is back."""
     calls = []
     sampler = Fake(pause=0.3)
-    run(sampler, chains=2, draws=None, limit=0.05, after_slice=lambda: calls.append(1))
+    found = begun(sampler, chains=2, draws=None)
+    after = time.perf_counter() + 0.05
+    run_on_threads(found, 2, groups.SLICE, after, lambda: calls.append(1))
     assert len(calls) < 20
 
 
@@ -293,7 +295,7 @@ class Given:
     sampler: object
     name = "given"
 
-    def prepare(self, target, track=None):
+    def prepare(self, target):
         return self.sampler
 
 
@@ -301,30 +303,29 @@ class Fake:
     """A sampler that counts, sleeps, and fails when told to."""
 
     counters = ("draws",)
-    width = 3
+    n, width, batch = 8, 3, 1
 
     def __init__(self, *, pause=0.0, fail_after=None, independent=True):
         self.pause = pause
         self.fail_after = fail_after
         self.independent = independent
-        self.tracker = exact.SetTracker.of(None, 8)
 
-    def start(self, rng, init):
-        return {"counts": np.zeros(1, np.int64)}
+    def start(self, rngs, init, sets):
+        return {"counts": np.zeros((1, 1), np.int64)}
 
-    def advance(self, state, rng, subsets, tracked, thin):
+    def advance(self, state, rngs, block, sets):
         time.sleep(self.pause)
-        if self.fail_after is not None and state["counts"][0] >= self.fail_after:
+        [counts], [subsets] = state["counts"], block.subsets
+        if self.fail_after is not None and counts[0] >= self.fail_after:
             raise ArithmeticError("a chain failed")
-        subsets[:] = state["counts"][0] + np.arange(len(subsets))[:, None]
-        state["counts"][0] += len(subsets)
+        subsets[:] = counts[0] + np.arange(len(subsets))[:, None]
+        counts[0] += len(subsets)
+        return len(subsets)
 
 
-def run(sampler, *, chains, draws, thin=1, **options):
-    runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(chains)]
-    found = Run(sampler, runs, draws, thin)
-    run_chains(found, **options)
-    return found
+def begun(sampler, *, chains, draws, thin=1):
+    rngs = [np.random.default_rng(k) for k in range(chains)]
+    return Run(sampler, start_groups(sampler, rngs), draws, thin)
 
 
 @pytest.fixture
@@ -353,13 +354,14 @@ def test_ctrl_c_while_waiting(ctrl_c):
     main, made, unsent = threading.main_thread().ident, {}, threading.Lock()
 
     class Signalling(Fake):
-        def advance(self, state, rng, subsets, tracked, thin):
-            super().advance(state, rng, subsets, tracked, thin)
-            time.sleep(1e-4 * len(subsets))  # MANY draws would take minutes
-            made[id(state)] = int(state["counts"][0])
+        def advance(self, state, rngs, block, sets):
+            done = super().advance(state, rngs, block, sets)
+            time.sleep(1e-4 * done)  # MANY draws would take minutes
+            made[id(state)] = int(state["counts"][0, 0])
             both = len(made) == 2 and min(made.values()) > 100
             if both and unsent.acquire(blocking=False):  # once
                 signal.pthread_kill(main, signal.SIGINT)
+            return done
 
     method = Given(Signalling())
     with pytest.warns(UserWarning, match="interrupted"):
@@ -371,10 +373,10 @@ def test_ctrl_c_while_waiting(ctrl_c):
 
 def test_ctrl_c_within_a_slice_of_a_single_chain_keeps_its_draws():
     class Stopped(Fake):
-        def advance(self, state, rng, subsets, tracked, thin):
-            if state["counts"][0] > 200:
+        def advance(self, state, *arguments):
+            if state["counts"][0, 0] > 200:
                 raise KeyboardInterrupt
-            super().advance(state, rng, subsets, tracked, thin)
+            return super().advance(state, *arguments)
 
     method = Given(Stopped())
     with pytest.warns(UserWarning, match=r"interrupted: returning the \d+ draws made so far"):
@@ -389,33 +391,32 @@ def test_ctrl_c_is_heard_within_the_steps_to_a_draw():
     asked = []
 
     class Endless(Fake):
-        def advance(self, state, rng, subsets, tracked, thin):
-            asked.append(thin)
-            time.sleep(min(thin, 10**5) * 1e-5)
+        def advance(self, state, rngs, block, sets):
+            asked.append(block.thin)
+            time.sleep(min(block.thin, 10**5) * 1e-5)
+            return 1
 
     def stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(Endless(), chains=1, draws=1, thin=10**15, after_slice=stop)
-    assert max(asked) <= chains_module.BLOCK / 1e-5
+        take_turns(begun(Endless(), chains=1, draws=1, thin=10**15), groups.SLICE, np.inf, stop)
+    assert max(asked) <= groups.BLOCK / 1e-5
 
 
-def test_interrupt_that_reached_a_worker_loses_only_its_slice(monkeypatch):
+def test_interrupt_that_reached_a_worker_loses_only_its_slice():
     """Processes get Ctrl-C too; their KeyboardInterrupt comes back instead of draws."""
 
     class Stopped(Fake):
-        def advance(self, state, rng, subsets, tracked, thin):
-            super().advance(state, rng, subsets, tracked, thin)
-            if state["counts"][0] > 200:
+        def advance(self, state, *arguments):
+            made = super().advance(state, *arguments)
+            if state["counts"][0, 0] > 200:
                 raise KeyboardInterrupt
+            return made
 
-    monkeypatch.setattr(tasks, "REMOTE_SLICE", 0.004)
-    sampler = Stopped(pause=0.001)
-    runs = [Chain(np.random.default_rng(k), sampler.start(None, None), 0) for k in range(2)]
-    stopped = Run(sampler, runs, 10**6, 1)
+    stopped = begun(Stopped(pause=0.001), chains=2, draws=10**6)
     with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
-        run_chains(stopped, executor=pool)
+        run_elsewhere(stopped, pool, 0.004, np.inf, None)
     subsets, _ = stopped.cut()
     assert 0 < subsets.shape[1] <= 200
     assert np.array_equal(subsets[1, :, 0], np.arange(subsets.shape[1]))
@@ -427,23 +428,24 @@ def test_ctrl_c_while_draws_are_stored_counts_only_stored_draws(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    sampler, room = Fake(), chains_module._FIRST_ROOM
-    [chain] = start_chains(sampler, [np.random.default_rng(0)], [None], 0)
-    found = Run(sampler, [chain], None, 1)
-    after = dataclasses.replace(chain, drawn=2 * room)
-    monkeypatch.setattr(chains_module, "empty_rows", interrupt)  # the arrays have to grow
+    sampler, room = Fake(), groups._FIRST_ROOM
+    found = begun(sampler, chains=1, draws=None)
+    after = dataclasses.replace(found.groups[0], drawn=2 * room)
+    made = Slice(after, np.zeros((1, 2 * room, 3), np.int32), np.zeros((1, 2 * room, 0)))
+    monkeypatch.setattr(groups, "empty_rows", interrupt)  # the arrays have to grow
     with pytest.raises(KeyboardInterrupt):
-        found.store(0, after, np.zeros((2 * room, 3), np.int32), np.zeros((2 * room, 0)))
+        found.store(0, made)
     assert found.length == 0
     monkeypatch.undo()
-    found.store(0, after, np.zeros((2 * room, 3), np.int32), np.zeros((2 * room, 0)))
+    found.store(0, made)
     assert found.cut()[0].shape == (1, 2 * room, 3)
 
 
 def test_failure_in_a_chain_comes_out():
+    method = Given(Fake(pause=0.001, fail_after=30))
     for executor in (None, ThreadPoolExecutor(2)):
         with pytest.raises(ArithmeticError, match="a chain failed"):
-            run(Fake(pause=0.001, fail_after=30), chains=3, draws=10**6, executor=executor)
+            sample(TARGET, 10**6, method=method, chains=3, rng=0, executor=executor)
 
 
 def test_failure_in_a_kernel_comes_out(monkeypatch):
@@ -464,8 +466,9 @@ def test_failure_in_progress_comes_out():
 
 
 def test_arrays_of_draws_grow_and_are_cut(monkeypatch):
-    monkeypatch.setattr(chains_module, "_FIRST_ROOM", 2)  # full after the first call
-    found = run(Fake(), chains=2, draws=None, limit=0.05)
+    monkeypatch.setattr(groups, "_FIRST_ROOM", 2)  # full after the first call
+    found = begun(Fake(), chains=2, draws=None)
+    take_turns(found, groups.SLICE, time.perf_counter() + 0.05, None)
     assert found.subsets.shape[1] > 2
     subsets, tracked = found.cut()
     length = subsets.shape[1]
@@ -494,8 +497,8 @@ def test_more_than_memory_holds(call):
 
 def test_states_that_memory_does_not_hold(monkeypatch):
     class Large(Fake):
-        def start(self, rng, init):
-            return {"counts": np.zeros(1, np.int64), "table": np.zeros(1000)}
+        def start(self, *arguments):
+            return {"counts": np.zeros((1, 1), np.int64), "table": np.zeros((1, 1000))}
 
     monkeypatch.setattr(os, "sysconf", lambda name: 2048)  # a machine of 4 MiB
     method = Given(Large())
@@ -612,7 +615,7 @@ def test_bad_methods(call, kind, message):
 
 def test_an_open_number_of_draws_ends_where_memory_does(monkeypatch, tmp_path):
     """The draws made so far are returned, and the checkpoint holds them too."""
-    monkeypatch.setattr(chains_module, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(groups, "available_memory", lambda: 100_000)
     path = tmp_path / "run.npz"
     call = {"method": "exact", "rng": 0, "seconds": 60.0}
     with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the 4096 draws"):
@@ -621,7 +624,7 @@ def test_an_open_number_of_draws_ends_where_memory_does(monkeypatch, tmp_path):
     monkeypatch.undo()
     again = draws(TARGET, 5000, checkpoint=path, rng=0)
     assert np.array_equal(again, draws(TARGET, 5000, rng=0))
-    monkeypatch.setattr(chains_module, "available_memory", lambda: 30_000)
+    monkeypatch.setattr(groups, "available_memory", lambda: 30_000)
     with ThreadPoolExecutor(1) as pool:
         for options in ({"chains": 3, "workers": 2}, {"executor": pool}):
             with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the 1024 draws"):
@@ -630,14 +633,14 @@ def test_an_open_number_of_draws_ends_where_memory_does(monkeypatch, tmp_path):
 
 
 def test_an_allocation_that_fails_ends_an_open_number_of_draws(monkeypatch):
-    empty_rows = chains_module.empty_rows
+    empty_rows = groups.empty_rows
 
     def no_room(sampler, *shape):
         if shape[-1] > 2048:
             raise MemoryError
         return empty_rows(sampler, *shape)
 
-    monkeypatch.setattr(chains_module, "empty_rows", no_room)
+    monkeypatch.setattr(groups, "empty_rows", no_room)
     with pytest.warns(RuntimeWarning, match="memory is full; .* returning the 2048 draws"):
         found = sample(TARGET, method="exact", rng=0, seconds=60.0)
     assert np.array_equal(found.subsets, draws(TARGET, 2048, rng=0))
@@ -645,10 +648,10 @@ def test_an_allocation_that_fails_ends_an_open_number_of_draws(monkeypatch):
 
 def test_memory_that_a_slice_lacks_loses_no_earlier_draws():
     class Poor(Fake):
-        def advance(self, state, rng, subsets, tracked, thin):
-            if state["counts"][0] > 200:
+        def advance(self, state, *arguments):
+            if state["counts"][0, 0] > 200:
                 raise MemoryError("no room for a step")
-            super().advance(state, rng, subsets, tracked, thin)
+            return super().advance(state, *arguments)
 
     with pytest.warns(RuntimeWarning, match=r"memory is full; .* returning the \d+ draws"):
         found = sample(TARGET, method=Given(Poor()), rng=0, seconds=60.0)

@@ -6,6 +6,7 @@ from itertools import combinations
 from operator import mul
 
 import numpy as np
+import one_chain
 import pandas as pd
 import pytest
 import scipy.linalg
@@ -179,7 +180,7 @@ class TestBrokenTwins:
     def draws(sampler, width):
         rng = np.random.default_rng(0)
         subsets = np.empty((1, DRAWS, width), np.int32)
-        sampler.advance(sampler.start(rng, None), rng, subsets[0], np.empty((DRAWS, 0)), 1)
+        one_chain.advance(sampler, one_chain.start(sampler, rng), rng, subsets[0])
         return Samples(subsets, CASES["DPP full rank"][0], "exact")
 
     def test_wrong_eigenvector_weights(self):

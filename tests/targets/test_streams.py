@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import one_chain
 import pytest
 from cases import matrices
 from law import assert_law, assert_not_law
@@ -169,7 +170,7 @@ def test_the_check_rejects_broken_pools(change, check):
     object.__setattr__(twin, "change", change)
     rng = np.random.default_rng(3)
     subsets = np.empty((8000, target.r), np.int32)
-    twin.advance(twin.start(rng, None), rng, subsets, np.zeros((8000, 0)), 1)
+    one_chain.advance(twin, one_chain.start(twin, rng), rng, subsets)
     check(subsets, target)
 
 
@@ -209,9 +210,9 @@ def test_the_check_rejects_calls_that_use_a_pool_twice(known_entropy, monkeypatc
     target, stream, passes = counted_pair("gaussian")
     start = streamed.StreamedDraws.start
 
-    def from_the_top(self, rng, init):
-        state = start(self, rng, init)
-        state["pool"][0] = 0
+    def from_the_top(self, *arguments):
+        state = start(self, *arguments)
+        state["pool"][0, 0] = 0
         return state
 
     monkeypatch.setattr(streamed.StreamedDraws, "start", from_the_top)

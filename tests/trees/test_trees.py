@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import networkx as nx
 import numpy as np
+import one_chain
 import pytest
 import scipy.sparse as sp
 from cases import graphs
@@ -32,13 +33,12 @@ def weighted(graph, low=-0.7, high=0.7, seed=3):
 def draw(sampler, draws, r, rng=0):
     """Draw from a prepared sampler, as chains do."""
     subsets = np.empty((draws, r), np.int32)
-    tracked = np.empty((draws, sampler.tracker.size))
     rng = np.random.default_rng(rng)
-    state = sampler.start(rng, None)
+    state = one_chain.start(sampler, rng)
     made = 0
     while made < draws:
-        made += sampler.advance(state, rng, subsets[made:], tracked[made:], 1)
-    return subsets, tracked, state
+        made += one_chain.advance(sampler, state, rng, subsets[made:])
+    return subsets, state
 
 
 def ring_of_cliques():
@@ -193,7 +193,7 @@ class ForgetsTheTree(trees.TreeDraws):
 
     def advance(self, state, *arguments):
         made = super().advance(state, *arguments)
-        state["under_way"][:] = self.start(None, None)["under_way"]
+        state["under_way"][:] = one_chain.start(self, None)["under_way"]
         return made
 
 
@@ -202,8 +202,8 @@ class ForgetsTheNode(trees.TreeDraws):
 
     def advance(self, state, *arguments):
         made = super().advance(state, *arguments)
-        under_way = state["under_way"]
-        under_way[tree_walks.NODE] = under_way[tree_walks.START] % len(state["tree"])
+        [under_way], [tree] = state["under_way"], state["tree"]
+        under_way[tree_walks.NODE] = under_way[tree_walks.START] % len(tree)
         return made
 
 
@@ -247,11 +247,11 @@ def endless(monkeypatch):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_call_ends_within_a_tree(endless, algorithm):
     sampler = Trees(algorithm).prepare(endless)
-    state = sampler.start(None, None)
+    state = one_chain.start(sampler, None)
     subsets, rng = np.empty((3, endless.r), np.int32), np.random.default_rng(0)
     for calls in range(1, 4):
-        assert sampler.advance(state, rng, subsets, np.empty((3, 0)), 1) == 0
-        assert state["under_way"][tree_walks.STEPS] == calls * trees.CALL_STEPS
+        assert one_chain.advance(sampler, state, rng, subsets) == 0
+        assert state["under_way"][0, tree_walks.STEPS] == calls * trees.CALL_STEPS
         sampler.check(state)
 
 
@@ -274,7 +274,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
     call = {"method": "trees", "algorithm": algorithm, "chains": 2, "rng": 4}
     whole = sample(target, 3, **call)
     monkeypatch.setattr(trees, "CALL_STEPS", 5)
-    monkeypatch.setattr("zonodpp.runs.executors.THREAD_SLICE", 1e-9)  # one call each
+    monkeypatch.setattr("zonodpp.runs.groups.SLICE", 1e-9)  # one call each
 
     def stop(progress):
         raise KeyboardInterrupt
@@ -285,7 +285,7 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
         with pytest.warns(UserWarning, match="interrupted"):
             part = sample(target, 3, checkpoint=path, progress=stop, **call)
         arrays = read_arrays(path, "checkpoint")[1]
-        found.append((part.subsets.shape[1], arrays["chain1/under_way"][tree_walks.STEPS]))
+        found.append((part.subsets.shape[1], arrays["group1/under_way"][0, tree_walks.STEPS]))
     assert {steps > 0 for _, steps in found} == {True, False}
     np.testing.assert_array_equal(part.subsets, whole.subsets)
     np.testing.assert_array_equal(part.stats["steps"], whole.stats["steps"])
@@ -296,13 +296,13 @@ def test_states_that_cannot_be(monkeypatch, algorithm):
     monkeypatch.setattr(trees, "CALL_STEPS", 2)
     target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
     sampler = Trees(algorithm).prepare(target)
-    fresh = sampler.start(None, None)
+    fresh = one_chain.start(sampler, None)
     sampler.check(fresh)
     state = {name: array.copy() for name, array in fresh.items()}
     subset = np.empty((1, target.r), np.int32)
-    assert sampler.advance(state, np.random.default_rng(0), subset, np.empty((1, 0)), 1) == 0
+    assert one_chain.advance(sampler, state, np.random.default_rng(0), subset) == 0
     sampler.check(state)
-    nodes, cells, roots = len(state["tree"]), sampler.walk.blocks.edge.size, sampler.walk.roots
+    nodes, cells, roots = state["tree"].size, sampler.walk.blocks.edge.size, sampler.walk.roots
     changes = [
         (tree_walks.START, -1),
         (tree_walks.START, nodes),
@@ -313,13 +313,13 @@ def test_states_that_cannot_be(monkeypatch, algorithm):
     ]
     for place, value in changes:
         damaged = {**state, "under_way": state["under_way"].copy()}
-        damaged["under_way"][place] = value
+        damaged["under_way"][0, place] = value
         with pytest.raises(ValueError, match=r"of the walk must lie|not in one block"):
             sampler.check(damaged)
     for v in range(nodes):
         for value in (cells - 1 if v in roots else cells, cells + 1, -cells - 1, -(2**31)):
             damaged = {**state, "tree": state["tree"].copy()}
-            damaged["tree"][v] = value
+            damaged["tree"][0, v] = value
             with pytest.raises(ValueError, match="of the tree must lie between"):
                 sampler.check(damaged)
 
@@ -424,11 +424,11 @@ def test_draws_do_not_depend_on_blocks_of_draws_or_workers():
     target = ProjectionDPP.from_graph(ring_of_cliques(), weight="w")
     for algorithm in ALGORITHMS:
         sampler = Trees(algorithm).prepare(target)
-        whole, _, state = draw(sampler, 100, target.r)
+        whole, state = draw(sampler, 100, target.r)
         rng, cut = np.random.default_rng(0), np.empty_like(whole)
-        pieces = sampler.start(rng, None)
+        pieces = one_chain.start(sampler, rng)
         for first, last in ((0, 1), (1, 8), (8, 60), (60, 100)):
-            made = sampler.advance(pieces, rng, cut[first:last], np.empty((last - first, 0)), 1)
+            made = one_chain.advance(sampler, pieces, rng, cut[first:last])
             assert made == last - first
         np.testing.assert_array_equal(whole, cut)
         np.testing.assert_array_equal(state["counts"], pieces["counts"])

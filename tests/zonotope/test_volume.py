@@ -191,10 +191,10 @@ def uniform_proposals(monkeypatch):
         def __init__(self, sampler):
             self.alias, self.start = sampler.alias, sampler.start
 
-        def advance(self, state, rng, subsets, tracked, thin):
+        def advance(self, state, rngs, block, sets):
             n = len(self.alias)
-            for row in subsets:
-                row[:] = np.sort(rng.permutation(n)[: row.size])
+            for row in block.subsets[0]:
+                row[:] = np.sort(rngs[0].permutation(n)[: row.size])
 
     prepare = annealing.prepare_projection
     monkeypatch.setattr(annealing, "prepare_projection", lambda target: Uniform(prepare(target)))

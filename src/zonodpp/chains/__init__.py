@@ -3,7 +3,7 @@
 The protocols `Method` and `Sampler` say what `zonodpp.runs` needs of both.
 """
 
-from zonodpp.chains.contract import Method, Sampler
-from zonodpp.chains.tracking import SetTracker
+from zonodpp.chains.contract import Block, Method, Sampler
+from zonodpp.chains.tracking import TrackedSets
 
-__all__ = ["Method", "Sampler", "SetTracker"]
+__all__ = ["Block", "Method", "Sampler", "TrackedSets"]

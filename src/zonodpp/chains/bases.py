@@ -7,21 +7,19 @@ chain on bases gives a chain on sets of varying size, with the right law.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.columns import UnitColumns
-from zonodpp.chains.contract import Sampler, Sets, State
+from zonodpp.chains.contract import Block, State
 from zonodpp.chains.inverse import given_basis, random_basis
-from zonodpp.chains.remembered import remember
-from zonodpp.chains.tracking import SetTracker, with_sets
+from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.numerics.threads import one_thread
-from zonodpp.targets.base import Target
 
 # The first entries of ``counts``.
 BASIS_COUNTERS = ("steps", "accepted", "refactorisations", "drifts")
@@ -35,43 +33,48 @@ class ChainOnBases:
     """A prepared chain on bases."""
 
     columns: UnitColumns
-    tracker: SetTracker
-    # How many columns, the first ones, are items of the target; None if all are. Other columns are
-    # left out of the draws.
-    items: int | None = field(default=None, kw_only=True)
-    independent: bool = field(default=False, kw_only=True)
+    elements: int  # columns that may be in a basis; those after them only fill up memory
+    n: int  # items of the target: the first elements; the others are left out of the draws
+    independent: ClassVar[bool] = False
+    batch: ClassVar[int | None] = 1
 
     @property
     def width(self) -> int:
         """The number of items of every draw."""
         return len(self.columns.rows)
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
-        """Start in the given basis, or in a random one."""
-        if init is not None:
-            if self.items is not None:
-                raise ValueError("init is for targets of fixed size; leave it out for a DPP")
-            return on_own_lines(self._at(given_basis(init, self.columns, self.tracker.n), rng))
-        with one_thread(self.width**3):
-            return on_own_lines(self._at(random_basis(self.columns, rng), rng))
+    @property
+    def sizes_vary(self) -> bool:
+        """Whether some columns are no items, so that draws differ in size."""
+        return self.n < self.elements
 
-    def _at(self, basis: Integers, rng: Rng) -> State:
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
+        """Start in the given basis, or in a random one."""
+        [rng] = rngs
+        if init is not None:
+            if self.sizes_vary:
+                raise ValueError("init is for targets of fixed size; leave it out for a DPP")
+            basis = given_basis(init[0], self.columns, self.elements)
+            return on_own_lines(self._at(basis, rng, sets))
+        with one_thread(self.width**3):
+            basis = random_basis(self.columns, rng)
+            return on_own_lines(self._at(basis, rng, sets))
+
+    def _at(self, basis: Integers, rng: Rng, sets: TrackedSets) -> State:
         """Return the state of a chain at a basis."""
         raise NotImplementedError
 
-    def advance(
-        self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int
-    ) -> int | None:
-        """Walk ``thin`` steps for each of len(subsets) draws; leave out what is no item."""
-        made = self._walk(state, rng, subsets, tracked, thin)
-        if self.items is not None:
-            subsets[subsets >= self.items] = -1
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
+        """Walk ``thin`` steps for each draw; leave out what is no item."""
+        [rng], [subsets], [tracked] = rngs, block.subsets, block.tracked
+        chain = {name: array[0] for name, array in state.items()}
+        made = self._walk(chain, rng, Recording(*sets, subsets, tracked, block.thin))
+        if self.sizes_vary:
+            subsets[subsets >= self.n] = -1
         return made
 
-    def _walk(
-        self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int
-    ) -> int | None:
-        """Make the draws, each ascending; return how many steps were made, or None for all."""
+    def _walk(self, state: State, rng: Rng, record: Recording) -> int:
+        """Make the draws of one chain, each ascending; return how many are finished."""
         raise NotImplementedError
 
 
@@ -87,13 +90,16 @@ def line_aligned(size: int) -> NDArray[np.uint8]:
 
 
 def on_own_lines(state: State) -> State:
-    """Copy a state into one block of memory, in which each array begins with a cache line."""
+    """Return the state of a batch of one chain, whose arrays begin with cache lines.
+
+    They lie in one block of memory.
+    """
     sizes = [array.nbytes + -array.nbytes % _CACHE_LINE for array in state.values()]
     memory, first = line_aligned(sum(sizes)), 0
     copied = {}
     for (name, array), size in zip(state.items(), sizes, strict=True):
-        copied[name] = np.ndarray(array.shape, array.dtype, memory, first)
-        copied[name][...] = array
+        copied[name] = np.ndarray((1, *array.shape), array.dtype, memory, first)
+        copied[name][0] = array
         first += size
     return copied
 
@@ -112,18 +118,3 @@ def renew(inverse: Floats, age: Integers, counts: Integers, compute: Callable[[]
         return
     counts[DRIFTS] += not np.abs(inverse - exact).max() <= DRIFT * np.abs(exact).max()
     inverse[:] = exact
-
-
-def chain_on_bases(
-    target: Target, name: str, key: Hashable, track: Sets, build: Callable[[Any], ChainOnBases]
-) -> Sampler:
-    """Return the chain of the method ``name`` on the bases that belong to a target.
-
-    It is remembered for the target and ``key``, unless that is None.
-    """
-
-    def make() -> ChainOnBases:
-        chain = build(target.on_bases(name))
-        return replace(chain, items=target.n) if target.sizes_vary else chain
-
-    return with_sets(make() if key is None else remember(target, key, make), track)

@@ -27,6 +27,7 @@ from zonodpp.numerics.hidden import LOG_NEGLIGIBLE, hidden_sets
 
 NOISE = 16.0 * EPS  # rounding error of an entry, in units of the sum that bounds it
 TINY = 1e-9  # entries below this, relative to their row of T, are judged with a T that is fresh
+_LEAST_SHARE = 1e-4  # of probability in thin tiles, below which no count of draws shows it
 _SEED = (0x7A6F6E6F, 0x64707023)  # arbitrary but fixed: a target is refused each time or never
 # Random bases that are looked at before a chain is prepared, and the size of their tableaus.
 _ENTRIES_SEEN, _ITEMS_SEEN, _LEAST_BASES, _MOST_BASES = 100_000, 10_000, 8, 64
@@ -241,3 +242,16 @@ def _are_copies(columns: UnitColumns, basis: Integers, items: Integers) -> NDArr
         apart = np.abs(columns.dense[some] - signs[:, None] * columns.dense[nearest])
         copies = (apart.max(axis=1, initial=0.0) == 0.0)[place.ravel()]
     return copies
+
+
+def refuse_thin(
+    columns: UnitColumns, log_weight: Floats, power: float, most: float, instead: str
+) -> None:
+    """Raise an error if exchanges whose entries are at most ``most`` carry probability."""
+    share = thin_share(columns, log_weight, power, most)
+    if share > _LEAST_SHARE:
+        raise ValueError(
+            f"with power={power:g}, sets of nearly dependent columns are likely (about {share:.1g} "
+            "of all exchanges lead to them), and such a chain never meets their thin tiles; use "
+            f"method='exchange', or {instead}"
+        )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from zonodpp._arguments import as_items, in_one_line
+from zonodpp._arguments import in_one_line
 from zonodpp._types import Floats, Integers, ItemsLike, Subsets
-from zonodpp.chains.contract import Sampler, Sets
 from zonodpp.numerics.arrays import frozen
 from zonodpp.targets.base import Target
 
@@ -25,10 +23,66 @@ class Recording(NamedTuple):
     thin: int  # the steps of a draw
 
 
-def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list[int]] | None:
-    """Return ``track`` as item numbers: a list of sets of items, by number or label, or None."""
+class TrackedSets(NamedTuple):
+    """Tracked sets, one after another: set k is ``items[starts[k]:starts[k + 1]]``.
+
+    Attributes
+    ----------
+    starts, items : arrays of int
+        Where each set starts, and the items of all sets.
+
+    See Also
+    --------
+    zonodpp.chains.Sampler : Its ``start`` and ``advance`` are handed the tracked sets.
+
+    Examples
+    --------
+    >>> from zonodpp.chains import TrackedSets
+    >>> sets = TrackedSets.of([[0, 3], [1]])
+    >>> sets.size, sets.items
+    (2, array([0, 3, 1]))
+    """
+
+    starts: Integers
+    items: Integers
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[int]]) -> TrackedSets:
+        """Lay out sets of item numbers.
+
+        Parameters
+        ----------
+        sets : list of lists of int
+            Item numbers of each set.
+
+        Returns
+        -------
+        TrackedSets
+            The sets, one after another.
+
+        Examples
+        --------
+        >>> from zonodpp.chains import TrackedSets
+        >>> TrackedSets.of([]).size
+        0
+        """
+        starts = np.cumsum([0, *(len(S) for S in sets)])
+        items = np.array([item for S in sets for item in S], np.int64)
+        return cls(frozen(starts, np.int64), frozen(items, np.int64))
+
+    @property
+    def size(self) -> int:
+        """The number of tracked sets."""
+        return len(self.starts) - 1
+
+
+NO_SETS = TrackedSets.of([])
+
+
+def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list[int]]:
+    """Return ``track`` as item numbers: a list of sets of items, by number or label."""
     if track is None:
-        return None
+        return []
     try:
         given = list(track)
         sets = [target.items(S, "track") for S in given]
@@ -42,99 +96,11 @@ def tracked_sets(track: Iterable[ItemsLike] | None, target: Target) -> list[list
         ) from None
 
 
-@dataclass(frozen=True)
-class SetTracker:
-    """Tracked sets, flattened: set k is ``items[starts[k]:starts[k + 1]]``.
-
-    Attributes
-    ----------
-    starts, items : arrays of int
-        Where each set starts, and the items of all sets.
-    n : int
-        The number of items of the target.
-
-    See Also
-    --------
-    zonodpp.chains.Sampler : Has one as its ``tracker``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zonodpp.chains import SetTracker
-    >>> tracker = SetTracker.of([[0, 3], [1]], n=5)
-    >>> tracked = np.zeros((2, 2))
-    >>> tracker.fill(np.array([[0, 3], [1, 2]], np.int32), tracked)
-    >>> tracked
-    array([[1., 0.],
-           [0., 1.]])
-    """
-
-    starts: Integers
-    items: Integers
-    n: int
-
-    @classmethod
-    def of(cls, track: Sets, n: int) -> SetTracker:
-        """Lay out sets of items.
-
-        Parameters
-        ----------
-        track : list of lists of int, or None
-            Sets of item numbers.
-        n : int
-            The number of items of the target.
-
-        Returns
-        -------
-        SetTracker
-            The sets, flattened.
-
-        Examples
-        --------
-        >>> from zonodpp.chains import SetTracker
-        >>> SetTracker.of(None, n=5).size
-        0
-        """
-        sets = [] if track is None else [as_items(list(S), n, "track") for S in track]
-        starts = np.cumsum([0, *(len(S) for S in sets)])
-        items = np.concatenate([np.zeros(0, np.int64), *sets])
-        return cls(frozen(starts, np.int64), frozen(items, np.int64), n)
-
-    @property
-    def size(self) -> int:
-        """The number of tracked sets."""
-        return len(self.starts) - 1
-
-    def fill(self, subsets: Subsets, tracked: Floats) -> None:
-        """Add 1 to tracked[k, j] where draw k holds all of set j.
-
-        Parameters
-        ----------
-        subsets : (draws, width) array of int
-            Draws.
-        tracked : (at least draws, size) array
-            The array to add to.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from zonodpp.chains import SetTracker
-        >>> tracked = np.zeros((1, 1))
-        >>> SetTracker.of([[3]], n=5).fill(np.array([[0, 3]], np.int32), tracked)
-        >>> tracked
-        array([[1.]])
-        """
-        if not self.size:
-            return
-        present = {i: (subsets == i).any(axis=1) for i in set(self.items.tolist())}
-        for j in range(self.size):
-            held = [present[i] for i in self.items[self.starts[j] : self.starts[j + 1]].tolist()]
-            tracked[: len(subsets), j] += np.logical_and.reduce(held)
-
-
-def with_sets(sampler: Any, track: Sets) -> Sampler:
-    """Return a copy of a sampler that tracks these sets; if there are none, the sampler itself."""
-    if track is not None:
-        sampler = replace(sampler, tracker=SetTracker.of(track, sampler.tracker.n))
-    found: Sampler = sampler
+def presence(subsets: Subsets, sets: TrackedSets) -> Floats:
+    """Return 1 where a draw, a row of ``subsets``, holds all of a set, else 0: (..., sets)."""
+    found = np.ones((*subsets.shape[:-1], sets.size))
+    present = {i: (subsets == i).any(axis=-1) for i in set(sets.items.tolist())}
+    for k in range(sets.size):
+        for i in sets.items[sets.starts[k] : sets.starts[k + 1]].tolist():
+            found[..., k] *= present[i]
     return found

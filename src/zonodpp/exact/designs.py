@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.contract import Sampler, State
-from zonodpp.chains.tracking import SetTracker
+from zonodpp._types import Integers, Rng, Subsets
+from zonodpp.chains.contract import Block, Sampler, State, make_draw
+from zonodpp.chains.tracking import TrackedSets
 
 
 @dataclass(frozen=True)
@@ -21,28 +22,30 @@ class DesignDraws:
 
     base: Sampler
     width: int
-    tracker: SetTracker
-    independent: bool = True
+    n: int
+    independent: ClassVar[bool] = True
+    batch: ClassVar[int | None] = 1
 
     @property
     def counters(self) -> tuple[str, ...]:
         """What the projection DPP counts."""
         return self.base.counters
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
         """Return the state of the projection DPP: the other items need no state."""
-        return self.base.start(rng, init)
+        return self.base.start(rngs, init, sets)
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
         """Make draws one by one: both parts of a draw take their random numbers in turn."""
+        [rng], [subsets] = rngs, block.subsets
         d = self.base.width
-        first, nothing = np.empty((1, d), np.int32), np.empty((1, 0))
+        first = np.empty((1, d), np.int32)
         for subset in subsets:
-            self.base.advance(state, rng, first, nothing, 1)
+            make_draw(self.base, state, rng, first, 1)
             subset[:d] = first[0]
-            subset[d:] = uniform_others(rng, first[0], self.tracker.n, self.width - d)
+            subset[d:] = uniform_others(rng, first[0], self.n, self.width - d)
         subsets.sort(axis=1)
-        self.tracker.fill(subsets, tracked)
+        return len(subsets)
 
     def check(self, state: State) -> None:
         """Check the state of the projection DPP."""

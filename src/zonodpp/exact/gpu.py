@@ -17,13 +17,19 @@ the batch are applied to N after it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
 from numba import cuda, float64, int32
 
-from zonodpp._types import Floats, Integers, Subsets
+from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp.chains.contract import Block, State
+from zonodpp.chains.gpu import DeviceChains, OnDevice, SetsOnDevice, need_shared
 from zonodpp.chains.gpu_state import write_sorted
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.exact.gpu_groups import Board, Layout, Vectors, vector_functions
 from zonodpp.exact.gpu_proposals import (
     INSIDE,
@@ -34,8 +40,14 @@ from zonodpp.exact.gpu_proposals import (
     proposer,
     reader,
 )
+from zonodpp.exact.mixture import DRAWS, PROPOSALS, Mixture
+from zonodpp.numerics.arrays import column_chunks
+from zonodpp.numerics.gpu import launch, to_device
 from zonodpp.numerics.gpu_compile import Function, Index, Word, Words, inlined, kernel_with
 from zonodpp.numerics.gpu_warps import block_barrier
+
+if TYPE_CHECKING:
+    from zonodpp.exact.projection import ExactDraws
 
 
 def layout_for(r: int) -> Layout:
@@ -279,3 +291,98 @@ def exact_kernel(width: int, mixture: bool, start: bool, layout: Layout) -> Any:
             wait()
 
     return draw_subsets
+
+
+class DrawMaker:
+    """The kernel of exact draws, and what it reads: vectors (n, r) and the table of proposals.
+
+    For DPPs and k-DPPs, ``taking`` has the probabilities with which eigenvectors are chosen.
+    """
+
+    def __init__(self, width: int, vectors: Any, table: Any, taking: Floats | None = None) -> None:
+        self.width, self.mixture = width, taking is not None
+        self.arrays = vectors, table, to_device(np.zeros((1, 1)) if taking is None else taking)
+        self.lay_out(layout_for(width))
+
+    def lay_out(self, layout: Layout, every: bool = False) -> None:
+        """Choose how threads hold proposals, which changes no draw.
+
+        With ``every``, each proposal that is independent of the earlier ones is accepted. That
+        is another law than that of the target; chains start from such draws.
+        """
+        self.kernel = exact_kernel(self.width, self.mixture, every, layout)
+        self.threads = layout.threads
+        self.shared = 8 * draw_sizes(self.width, layout).pool
+        need_shared(self.shared, f"a draw of {self.width} items")
+
+    def make(self, keys: Any, first: int, subsets: Any, tested: Any) -> None:
+        """Fill subsets (draws, chains, width); every block makes one draw at a time."""
+        draws = subsets.shape[0] * subsets.shape[1]
+        arguments = (*self.arrays, keys, first, subsets, tested)
+        launch(self.kernel, draws, self.threads, self.shared, *arguments)
+
+
+def first_bases(keys: Integers, width: int, vectors: Any, table: Any) -> Subsets:
+    """Return a basis for each chain on bases: the first independent items proposed."""
+    draws = DrawMaker(width, vectors, table)
+    draws.lay_out(layout_for(width), every=True)
+    bases = cuda.device_array((1, len(keys), width), np.int32)
+    draws.make(to_device(keys), 0, bases, to_device(np.zeros(len(keys), np.int64)))
+    found: Subsets = bases.copy_to_host()[0]
+    return found
+
+
+class ExactOnDevice(DeviceChains):
+    """Exact draws of a projection DPP, or of a DPP or k-DPP through its eigenvectors."""
+
+    independent: ClassVar[bool] = True
+    counted: ClassVar[tuple[str, ...]] = ("tested",)
+    changing: ClassVar[tuple[str, ...]] = ("tested",)
+
+    def __init__(self, sampler: ExactDraws | Mixture, draws: DrawMaker, checkpointed: bool) -> None:
+        if sampler.algorithm != "rejection":
+            raise ValueError("device='cuda' draws by algorithm='rejection'; leave algorithm out")
+        super().__init__(sampler.n, sampler.width, sampler.counters, checkpointed)
+        self.draws = draws
+
+    def fresh(self, keys: Integers, init: Integers | None) -> State:
+        """Return the number of proposals alone: independent draws have no other state."""
+        return {"tested": np.zeros(len(keys), np.int64)}
+
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
+        """Draw, and count draws and proposals."""
+        made = super().advance(state, rngs, block, sets)
+        state["counts"][:, DRAWS] += made
+        state["counts"][:, PROPOSALS] = state["tested"]
+        return made
+
+    def fill(
+        self, state: OnDevice, first: int, subsets: Any, tracked: Any, thin: int, sets: SetsOnDevice
+    ) -> None:
+        """Draw; independent draws have no steps between them."""
+        self.draws.make(state["keys"], first, subsets, state["tested"])
+
+
+def projection_on_device(sampler: ExactDraws, checkpointed: bool) -> ExactOnDevice:
+    """Return the sampler that does on the device what one for a projection DPP does."""
+    arrays = to_device(_unit_rows(sampler)), to_device(sampler.alias)
+    return ExactOnDevice(sampler, DrawMaker(sampler.width, *arrays), checkpointed)
+
+
+def mixture_on_device(sampler: Mixture, checkpointed: bool) -> ExactOnDevice:
+    """Return the sampler that does on the device what one for a DPP or k-DPP does."""
+    arrays = to_device(sampler.vectors), to_device(sampler.cumulative), sampler.taking
+    return ExactOnDevice(sampler, DrawMaker(sampler.width, *arrays), checkpointed)
+
+
+def _unit_rows(sampler: ExactDraws) -> Floats:
+    """Return the whitened columns as unit rows (n, r)."""
+    W, columns = sampler.whitening, sampler.columns
+    rows = np.zeros((sampler.n, len(W)))
+    A = columns.dense.T
+    if columns.dense.shape[0] == 0:
+        A = sp.csc_array((columns.data, columns.indices, columns.indptr), shape=(len(W), sampler.n))
+    for span, chunk in column_chunks(A, None):
+        rows[span] = (W @ chunk).T
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms > 0, norms, 1.0)

@@ -10,14 +10,16 @@ v_ij^2. So n matters only for the number of eigenvectors, a search in log n step
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from zonodpp._imports import on_use
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.contract import State
-from zonodpp.chains.tracking import SetTracker
+from zonodpp.chains.contract import Block, Sampler, State
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.exact.picks import draw_by_chain_rule, outside, reflect
 from zonodpp.numerics.arguments import address_of, generator_at
 from zonodpp.numerics.arrays import columns_of, frozen
@@ -25,6 +27,7 @@ from zonodpp.numerics.compiled import forceinline, inline_source, no_refcount
 from zonodpp.targets.dpp import DPP
 from zonodpp.targets.kdpp import KDPP
 
+COUNTERS = ("draws", "proposals")
 DRAWS, PROPOSALS = range(2)  # the entries of ``counts``, also of `zonodpp.exact.projection`
 _NEVER = 1e-18  # the chance of draws too large for a row; eigenvectors are then chosen again
 _NO_ITEM = np.iinfo(np.int32).max  # fills up rows until they are sorted
@@ -39,17 +42,23 @@ class Mixture:
     cumulative: Floats  # (r, n): for each eigenvector, running sums of its squared entries
     taking: Floats  # chances of eigenvectors, (r, 1) for a DPP, (r, k + 1) for a k-DPP
     width: int
-    tracker: SetTracker
-    counters: tuple[str, ...] = ("draws", "proposals")
-    independent: bool = True
+    counters: ClassVar[tuple[str, ...]] = COUNTERS
+    independent: ClassVar[bool] = True
+    batch: ClassVar[int | None] = 1
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return len(self.vectors)
+
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
         """Return the counts alone: independent draws need no other state."""
-        return {"counts": np.zeros(len(self.counters), np.int64)}
+        return {"counts": np.zeros((1, len(self.counters)), np.int64)}
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
-        """Draw len(subsets) sets; rows end in -1 where a draw has fewer items than others may."""
-        counts, chosen = state["counts"], np.empty(len(self.taking), np.int64)
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
+        """Draw sets; rows end in -1 where a draw has fewer items than others may."""
+        [rng], [subsets], [counts] = rngs, block.subsets, state["counts"]
+        chosen = np.empty(len(self.taking), np.int64)
         subsets[:] = _NO_ITEM
         if self.algorithm == "rejection":
             tables = self.vectors, self.cumulative, self.taking
@@ -66,7 +75,12 @@ class Mixture:
                 counts += 1, size
         subsets.sort(axis=1)
         subsets[subsets == _NO_ITEM] = -1
-        self.tracker.fill(subsets, tracked)
+        return len(subsets)
+
+    def on_device(self, checkpointed: bool) -> Sampler:
+        """Draw on a GPU."""
+        found: Sampler = on_use("zonodpp.exact.gpu").mixture_on_device(self, checkpointed)
+        return found
 
     def check(self, state: State) -> None:
         """Accept any state: counts are not used as indices."""
@@ -79,7 +93,7 @@ def prepare_mixture(target: DPP | KDPP) -> Mixture:
     tail = np.cumsum(target.size_law()[::-1])[::-1]
     width = max(1, int(np.sum(tail > _NEVER)) - 1)
     tables = target.vectors, frozen(cumulative), target.taking
-    return Mixture("rejection", *tables, width, SetTracker.of(None, target.n))
+    return Mixture("rejection", *tables, width)
 
 
 @inline_source

@@ -11,19 +11,19 @@ about r log r proposals whatever n is (Barthelme, Tremblay, Amblard 2023).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_count, one_of
+from zonodpp._imports import on_use
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.contract import Sampler, Sets, State, need_between
-from zonodpp.chains.remembered import remember
-from zonodpp.chains.tracking import SetTracker, with_sets
+from zonodpp.chains.contract import Block, Sampler, State, need_between
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.exact.designs import DesignDraws
-from zonodpp.exact.mixture import DRAWS, PROPOSALS, Mixture, prepare_mixture
+from zonodpp.exact.mixture import COUNTERS, DRAWS, PROPOSALS, Mixture, prepare_mixture
 from zonodpp.exact.picks import draw_by_chain_rule, outside, outside_sparse, reflect
 from zonodpp.exact.stream import prepare_stream
 from zonodpp.numerics.alias import alias_table
@@ -89,8 +89,8 @@ class Exact:
         if self.pool is not None:
             as_count(self.pool, "pool", 1)
 
-    def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Whiten the columns, or tabulate the eigenvectors; remembered for the target."""
+    def prepare(self, target: Target) -> Sampler:
+        """Whiten the columns, or tabulate the eigenvectors; the target keeps the tables."""
         if not target.has_inclusion:
             raise ValueError(
                 f"method='exact' draws from projection DPPs (power 2), not from power "
@@ -98,18 +98,22 @@ class Exact:
             )
         kind: Any = target  # of the class that goes with ``exact_draws``
         if target.exact_draws in ("passes", "design"):
-            return with_sets(self._on_rows(kind), track)
-        make = prepare_mixture if target.exact_draws == "mixture" else prepare_projection
-        sampler: ExactDraws | Mixture = remember(target, self.name, lambda: make(kind))
+            return self._on_rows(kind)
+        sampler: ExactDraws | Mixture | None = target.prepared.get(self.name)
+        if sampler is None:
+            with one_thread(target.r**2 * target.n):
+                mixed = target.exact_draws == "mixture"
+                sampler = prepare_mixture(kind) if mixed else prepare_projection(kind)
+            target.prepared[self.name] = sampler
         if sampler.algorithm != self.algorithm:
             sampler = replace(sampler, algorithm=self.algorithm)
-        return with_sets(sampler, track)
+        return sampler
 
     def _on_rows(self, target: Any) -> Sampler:
         """Prepare draws of rows that are read in passes, or of a design."""
         if target.exact_draws == "passes":
             return prepare_stream(target, self.pool)
-        return DesignDraws(self.prepare(target.base), target.k, SetTracker.of(None, target.n))
+        return DesignDraws(self.prepare(target.base), target.k, target.n)
 
 
 @dataclass(frozen=True)
@@ -123,37 +127,48 @@ class ExactDraws:
     lengths: Floats
     leverages: Floats
     alias: Floats
-    tracker: SetTracker
-    counters: tuple[str, ...] = ("draws", "proposals")
-    independent: bool = True
+    counters: ClassVar[tuple[str, ...]] = COUNTERS
+    independent: ClassVar[bool] = True
+    batch: ClassVar[int | None] = 1
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return self.leverages.size
+
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
         """Return an empty queue of proposals."""
         return {
-            "counts": np.zeros(len(self.counters), np.int64),
-            "pending": np.zeros(BATCH, np.int64),
-            "levels": np.zeros(BATCH),
-            "head": np.array([BATCH]),
+            "counts": np.zeros((1, len(self.counters)), np.int64),
+            "pending": np.zeros((1, BATCH), np.int64),
+            "levels": np.zeros((1, BATCH)),
+            "head": np.array([[BATCH]]),
         }
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
-        """Draw len(subsets) bases."""
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
+        """Draw as many bases as there is room for."""
+        [rng], subsets, counts = rngs, block.subsets[0], state["counts"][0]
         tables, r = (self.columns, self.whitening, self.lengths), self.width
-        queue = state["pending"], state["levels"], state["head"]
+        queue = state["pending"][0], state["levels"][0], state["head"][0]
         # N, a batch of columns and two rows, filled up to whole vectors of the processor.
         scratch = np.zeros((r + BATCH + 2, r + -r % VECTOR))
         if self.algorithm == "chain-rule":
             draw_by_chain_rule(address_of(rng), *tables, self.leverages, subsets)
-            state["counts"] += len(subsets), subsets.size
+            counts += len(subsets), subsets.size
         elif not draw_by_rejection(
-            address_of(rng), *tables, self.alias, subsets, state["counts"], *queue, scratch
+            address_of(rng), *tables, self.alias, subsets, counts, *queue, scratch
         ):
             raise ArithmeticError(
                 f"more than {PATIENCE} r proposals in a row were rejected: the array that the "
                 "target was made of has changed since; make the target anew"
             )
         subsets.sort(axis=1)
-        self.tracker.fill(subsets, tracked)
+        return len(subsets)
+
+    def on_device(self, checkpointed: bool) -> Sampler:
+        """Draw on a GPU."""
+        found: Sampler = on_use("zonodpp.exact.gpu").projection_on_device(self, checkpointed)
+        return found
 
     def check(self, state: State) -> None:
         """Check the queue of proposals."""
@@ -171,7 +186,7 @@ def prepare_projection(target: VolumeSampling) -> ExactDraws:
     leverages = lengths if where.scale is None else lengths * where.scale**2
     W, alias = frozen(where.gram.W), frozen(alias_table(leverages))
     tables = columns, W, frozen(lengths), frozen(leverages), alias
-    return ExactDraws("rejection", target.r, *tables, SetTracker.of(None, target.n))
+    return ExactDraws("rejection", target.r, *tables)
 
 
 @inline_source

@@ -12,15 +12,15 @@ alone: draws of a seed would then depend on the draws before.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.contract import State
-from zonodpp.chains.remembered import remember
-from zonodpp.chains.tracking import SetTracker
+from zonodpp.chains.contract import Block, State, only_chain, with_chains
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.exact.picks import outside, reflect
 from zonodpp.numerics.arguments import address_of, generator_at
 from zonodpp.numerics.compiled import jit
@@ -49,17 +49,27 @@ class StreamedDraws:
     """A prepared sampler for a streamed target."""
 
     target: StreamedDPP
-    width: int
-    tracker: SetTracker
     pool: int  # proposals from one pass, on average
     last: _Last = field(repr=False, compare=False)
-    counters: tuple[str, ...] = ("draws", "proposals", "passes")
-    independent: bool = True
+    counters: ClassVar[tuple[str, ...]] = ("draws", "proposals", "passes")
+    independent: ClassVar[bool] = True
+    batch: ClassVar[int | None] = 1
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.target.n
+
+    @property
+    def width(self) -> int:
+        """The number of items of every draw."""
+        return self.target.r
+
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
         """Return an empty pool and an empty draw, or what this generator has left."""
+        [rng] = rngs
         if self.last.rng is not rng:
-            self.last.rng, self.last.state = rng, self._empty()
+            self.last.rng, self.last.state = rng, with_chains(self._empty())
         self.last.state["counts"][:] = 0
         return self.last.state
 
@@ -76,15 +86,17 @@ class StreamedDraws:
             "picks": np.zeros(r, np.int64),
         }
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
         """Make draws, and pass over the rows whenever the pool is empty."""
+        [rng], [subsets], chain = rngs, block.subsets, only_chain(state)
+        pool = [chain[name] for name in ("items", "rows", "pool", "N", "picks")]
         done = 0
         while done < len(subsets):
-            if state["pool"][0] == state["pool"][1]:
-                self._fill(state, rng)
-            pool = (state[name] for name in ("items", "rows", "pool", "N", "picks"))
-            done += _draw_from_pool(address_of(rng), *pool, subsets[done:], state["counts"])
-        self.tracker.fill(subsets, tracked)
+            first, last, _ = chain["pool"]
+            if first == last:
+                self._fill(chain, rng)
+            done += _draw_from_pool(address_of(rng), *pool, subsets[done:], chain["counts"])
+        return done
 
     def _fill(self, state: State, rng: Rng) -> None:
         """Fill the pool by a pass over the rows.
@@ -101,8 +113,8 @@ class StreamedDraws:
 
     def check(self, state: State) -> None:
         """Check the pool and the unfinished draw."""
-        first, last, left = state["pool"]
-        if not 0 <= first <= last <= len(state["items"]):
+        [(first, last, left)] = state["pool"]
+        if not 0 <= first <= last <= state["items"].size:
             raise ValueError(f"the pool ends at {last} and its next proposal is {first}")
         if not 1 <= left <= self.target.r:
             raise ValueError(f"{left} items are to be picked, of {self.target.r}")
@@ -113,8 +125,8 @@ def prepare_stream(target: StreamedDPP, pool: int | None) -> StreamedDraws:
     r = target.r
     enough = max(_POOL / (8 * (r + 1)), 1.5 * r * (np.log(r + 1.0) + 1.0))
     pool = pool or int(enough)
-    last = remember(target, ("pool", pool), _Last)
-    return StreamedDraws(target, r, SetTracker.of(None, target.n), pool, last)
+    last = target.prepared.setdefault(("pool", pool), _Last())
+    return StreamedDraws(target, pool, last)
 
 
 @jit

@@ -7,18 +7,34 @@ compute products together (`zonodpp.exchange.gpu_entering`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.chains.bases import ACCEPTED, STEPS
+from zonodpp.chains.contract import State
+from zonodpp.chains.gpu import (
+    RESERVED,
+    WITHOUT,
+    BasesOnDevice,
+    OnDevice,
+    SetsOnDevice,
+    need_shared,
+)
 from zonodpp.chains.gpu_inverses import SMALL, ZERO, inverse_functions, places_for, turns
 from zonodpp.chains.gpu_state import ChainMemory, Records, holds_set, write_sorted
-from zonodpp.exchange.gpu_entering import BlockShape, heat_bath, proposal
+from zonodpp.chains.small_pivots import TINY, refuse_thin
+from zonodpp.exact.gpu import first_bases
+from zonodpp.exchange.gpu_entering import BlockShape, blocks_for, heat_bath, proposal
 from zonodpp.exchange.walk import HEAT_BATH, TINY_PIVOTS
+from zonodpp.numerics.gpu import shared_limit, to_device
 from zonodpp.numerics.gpu_compile import Function, Index, Words, inlined, kernel_with
 from zonodpp.numerics.gpu_warps import any_thread, block_barrier, group_functions, wait
+
+if TYPE_CHECKING:
+    from zonodpp.exchange.method import ExchangeWalk
 
 REFRESH = 50  # steps for each item of a basis after which T is computed anew
 
@@ -177,3 +193,59 @@ def exchange_kernel(
             begin += cuda.gridDim.x * chains
 
     return walk
+
+
+class ExchangeOnDevice(BasesOnDevice):
+    """Exchange walks."""
+
+    changing: ClassVar[tuple[str, ...]] = ("bases", "inverses", "counts")
+
+    def __init__(self, walk: ExchangeWalk, checkpointed: bool) -> None:
+        columns = walk.columns
+        masses = columns.lengths[: walk.elements] ** walk.power
+        super().__init__(walk, masses, checkpointed)
+        if walk.careful:
+            with np.errstate(divide="ignore"):
+                log_weight = walk.power * np.log(columns.lengths)
+            refuse_thin(columns, log_weight, walk.power, TINY, WITHOUT)
+        self.walk = walk
+        self.masses, self.no_shares = to_device(masses), to_device(np.zeros((1, 1)))
+        self.lay_out()
+
+    def lay_out(
+        self, blocks: BlockShape | None = None, registers: int = 0, power: float | None = None
+    ) -> None:
+        """Choose how blocks hold chains, and with how many registers threads work.
+
+        A ``power`` other than the sampler's gives another law, for checks by a broken twin.
+        """
+        r, n, rule = self.width, self.n, self.walk.rule_number
+        self.blocks = blocks or blocks_for(rule, r, n, shared_limit() - RESERVED)
+        self.chains, self.threads = self.blocks.chains, self.blocks.threads
+        self.shared = 8 * self.chains * self.blocks.size(r, n)
+        need_shared(self.shared, f"a chain on bases of {r} items")
+        self.rows = self.padded_rows(self.blocks.items(n).total)
+        power = self.walk.power if power is None else power
+        self.kernel = exchange_kernel(rule, power, r, n, self.blocks, registers)
+
+    def fresh(self, keys: Integers, init: Integers | None) -> State:
+        """Start in the given bases, or in random ones; the first step computes the inverses."""
+        given = None if init is None else self.given_bases(init)
+        arrays = self.width, self.vectors, self.table
+        return {
+            "bases": first_bases(keys, *arrays) if given is None else given,
+            "inverses": np.zeros((len(keys), places_for(self.width).column)),
+        }
+
+    def fill(
+        self, state: OnDevice, first: int, subsets: Any, tracked: Any, thin: int, sets: SetsOnDevice
+    ) -> None:
+        """Walk ``thin`` steps for each draw."""
+        chains, room = subsets.shape[1], 1
+        if self.walk.rule_number == HEAT_BATH and not self.blocks.products_shared:
+            room = (chains + self.chains) * self.blocks.items(self.n).total
+        items = ItemArrays(self.rows, self.vectors, self.masses)
+        own = sets.starts, sets.items, state["counts"]
+        records = Records(subsets, tracked, self.no_shares, *own)
+        places = state["bases"], state["inverses"], cuda.device_array(room)
+        self.launch(chains, items, state["keys"], first, *places, records, thin)

@@ -22,19 +22,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from zonodpp._arguments import as_items, one_of
-from zonodpp._types import Floats, Integers, Rng, Subsets
-from zonodpp.chains.bases import ChainOnBases, chain_on_bases, line_aligned, renew
+from zonodpp._imports import on_use
+from zonodpp._types import Floats, Integers, Rng
+from zonodpp.chains.bases import ChainOnBases, line_aligned, renew
 from zonodpp.chains.columns import even_rows, keep_columns, matrix_of, unit_vectors
-from zonodpp.chains.contract import Sampler, Sets, State
+from zonodpp.chains.contract import Sampler, State, only_chain
 from zonodpp.chains.inverse import inverse_of
 from zonodpp.chains.small_pivots import equal_copies, needs_care, refuse_hidden
-from zonodpp.chains.tracking import Recording, SetTracker
+from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.exchange import walk as exchange_walk
 from zonodpp.exchange.walk import BasisState, ExchangeChain, ExchangeScratch
 from zonodpp.numerics.alias import alias_table
@@ -43,6 +44,7 @@ from zonodpp.numerics.arrays import column_chunks, frozen
 from zonodpp.numerics.compiled import VECTOR
 from zonodpp.numerics.hidden import hidden_sets
 from zonodpp.numerics.scale import LEAST_SCALE, column_factors, plain_coordinates
+from zonodpp.numerics.threads import one_thread
 from zonodpp.targets.base import Target
 from zonodpp.targets.family import VolumeSampling
 
@@ -98,12 +100,21 @@ class Exchange:
     def __post_init__(self) -> None:
         one_of(self.rule, "rule", RULES)
 
-    def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Split the columns into unit vectors and lengths, and build what items are drawn from."""
-        return chain_on_bases(target, self.name, self, track, self._on_bases)
+    def prepare(self, target: Target) -> Sampler:
+        """Split the columns into unit vectors and lengths; the target keeps the sampler."""
+        found: ExchangeWalk | None = target.prepared.get(self)
+        if found is None:
+            with one_thread(target.r**2 * target.n):
+                on_bases = cast(VolumeSampling, target.on_bases(self.name))
+                found = self._on_bases(on_bases, target.n)
+            target.prepared[self] = found
+        return found
 
-    def _on_bases(self, target: VolumeSampling) -> ExchangeWalk:
-        """Split the weighted columns into vectors e_j and lengths; build what t is drawn from."""
+    def _on_bases(self, target: VolumeSampling, items: int) -> ExchangeWalk:
+        """Split the weighted columns into vectors e_j and lengths; build what t is drawn from.
+
+        The first columns are the ``items`` that draws are made of.
+        """
         r, n, p = target.r, target.n, target.power
         scale, _ = column_factors(target.weights, p, n)
         even = scale is None or bool(scale[scale > 0].min() > LEAST_SCALE)
@@ -130,7 +141,8 @@ class Exchange:
             refuse_hidden(columns, log_weight, p)
         return ExchangeWalk(
             columns=columns,
-            tracker=SetTracker.of(None, n),
+            elements=n,
+            n=items,
             rule=rule,
             power=p,
             alias=frozen(alias_table(lengths**p) if proposes else np.empty((0, 2))),
@@ -150,11 +162,11 @@ class ExchangeWalk(ChainOnBases):
     whole: bool
     careful: bool
     oldest: int
-    counters: tuple[str, ...] = exchange_walk.COUNTERS
+    counters: ClassVar[tuple[str, ...]] = exchange_walk.COUNTERS
 
-    def _at(self, basis: Integers, rng: Rng) -> State:
+    def _at(self, basis: Integers, rng: Rng, sets: TrackedSets) -> State:
         """Return the state of a chain at a basis."""
-        r, n = self.width, self.tracker.n
+        r, n = self.width, self.elements
         outside = np.setdiff1d(np.arange(n), basis)
         place = np.empty(n, np.int64)
         place[basis] = np.arange(r)
@@ -162,28 +174,28 @@ class ExchangeWalk(ChainOnBases):
         state = BasisState(basis, outside, place, self._tableau(basis), np.zeros(1, np.int64))
         return {**state._asdict(), "counts": np.zeros(len(self.counters), np.int64)}
 
-    def chain(self, state: State, subsets: Subsets, tracked: Floats, thin: int) -> ExchangeChain:
+    def chain(self, state: State, record: Recording) -> ExchangeChain:
         """Return what compiled steps work on."""
         basis = BasisState(*(state[name] for name in BasisState._fields))
-        r, n, tracker = self.width, self.columns.lengths.size, self.tracker
+        r, n = self.width, self.columns.lengths.size
         row, weights = line_aligned(8 * 2 * n).view(np.float64).reshape(2, n)
         sums = np.empty(n // exchange_walk.BLOCK)
         ordered, others = np.sort(basis.inside).astype(np.int32), np.empty(r + 1, np.int32)
         scratch = ExchangeScratch(row, weights, sums, np.empty(r), ordered, others)
-        record = Recording(tracker.starts, tracker.items, subsets, tracked, thin)
         progress, counts = np.array([0, 0, 0, -1]), state["counts"]
-        settings = RULES.index(self.rule), self.power, self.columns, self.alias, self.whole
+        settings = self.rule_number, self.power, self.columns, self.alias, self.whole
         walked = basis, scratch, record, progress, counts
         return ExchangeChain(*settings, self.oldest, *walked, self.careful)
 
-    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> None:
-        """Walk ``thin`` steps for each of len(subsets) draws."""
-        chain = self.chain(state, subsets, tracked, thin)
+    def _walk(self, state: State, rng: Rng, record: Recording) -> int:
+        """Walk ``thin`` steps for each draw."""
+        chain = self.chain(state, record)
         inside, _, _, tableau, age = chain.basis
         while status := exchange_walk.walk(address_of(rng), chain):
             if status == exchange_walk.HIDDEN:
                 raise ArithmeticError(hidden_sets(self.power))
             renew(tableau, age, chain.counts, lambda: self._tableau(inside))
+        return len(record.subsets)
 
     def _tableau(self, inside: Integers) -> Floats:
         """Return T, or all of T E, whose columns of the basis are unit vectors."""
@@ -196,11 +208,22 @@ class ExchangeWalk(ChainOnBases):
         tableau[:, inside] = np.eye(len(T))
         return tableau
 
+    @property
+    def rule_number(self) -> int:
+        """The rule, as kernels know it."""
+        return RULES.index(self.rule)
+
+    def on_device(self, checkpointed: bool) -> Sampler:
+        """Walk on a GPU."""
+        found: Sampler = on_use("zonodpp.exchange.gpu").ExchangeOnDevice(self, checkpointed)
+        return found
+
     def check(self, state: State) -> None:
         """Check that the basis and the places of all items agree."""
-        n, place = self.tracker.n, state["place"]
-        inside = as_items(state["inside"], n, "the basis")
-        outside = as_items(state["outside"], n, "the other items")
+        chain, n = only_chain(state), self.elements
+        place = chain["place"]
+        inside = as_items(chain["inside"], n, "the basis")
+        outside = as_items(chain["outside"], n, "the other items")
         fits = np.array_equal(place[inside], np.arange(inside.size))
         if not (fits and np.array_equal(place[outside], -1 - np.arange(outside.size))):
             raise ValueError("the places of the items do not agree with the basis")

@@ -1,12 +1,11 @@
 """Checkpoints: a run as a file from which the same call goes on, bit for bit.
 
-The file holds each chain's generator and state, and all draws so far. It appears whole or not at
-all, and it holds each chain as it was between two slices.
+The file holds the generators and the state of each group of chains, and all draws so far. It
+appears whole or not at all, and it holds each group as it was between two slices.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import os
@@ -20,10 +19,11 @@ from zonodpp._types import PathLike, Rng
 from zonodpp._version import __version__
 from zonodpp.io.files import replacing, sweep
 from zonodpp.io.guards import damage
-from zonodpp.runs.slices import Chain, Run, need_room
+from zonodpp.runs.groups import Group, Rested, Run, Slice, need_room
 from zonodpp.samples.storage import check_subsets, pack_target, read_arrays, write_arrays
 from zonodpp.targets.base import Arrays, Header, Target
 
+LAYOUT = 2  # of the file; it grows when an older file can no longer be read
 INTERVAL = 30.0  # seconds from one checkpoint to the next
 SHARE = 0.05  # of the running time that writing checkpoints may take, at most
 GENERATORS = ("PCG64", "PCG64DXSM", "SFC64", "MT19937", "Philox")  # bit generators of NumPy
@@ -55,7 +55,13 @@ class Checkpoint:
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).tobytes())
         seed = None if generators is None else [rng.bit_generator.state for rng in generators]
-        identity = {"version": __version__, "target": digest.hexdigest(), **call, "seed": seed}
+        identity = {
+            "layout": LAYOUT,
+            "version": __version__,
+            "target": digest.hexdigest(),
+            **call,
+            "seed": seed,
+        }
         self.path, self.n = os.fspath(path), target.n
         self.identity: dict[str, object] = _as_json(identity)
         self._due = 0.0
@@ -69,7 +75,7 @@ class Checkpoint:
             If the file is damaged or belongs to another run; it is left alone.
         """
         sweep(self.path)
-        known = run.chains[0].rng.bit_generator.state["bit_generator"]
+        known = run.groups[0].rngs[0].bit_generator.state["bit_generator"]
         if known not in GENERATORS:
             advice = f"pass an rng made with one of {', '.join(GENERATORS)}"
             raise ValueError(f"a checkpoint cannot hold a generator {known}; {advice}")
@@ -79,19 +85,25 @@ class Checkpoint:
             self._check(header.get("identity"))
             with damage(self.path, advice="it was left as it is; pass another path"):
                 _restore(run, self.n, header["generators"], arrays)
-            most = max(chain.drawn for chain in run.chains)
+            most = max(group.drawn for group in run.groups)
             if run.draws is not None and most > run.draws:
                 raise ValueError(
                     f"{self.path} holds {most} draws already, more than the {run.draws} "
                     "asked for; ask for at least as many, or pass another path"
                 )
-        run.rested = copy.deepcopy(run.chains)
+        run.rested = [group.at_rest() for group in run.groups]
         if not found:
             self._write(run)
         self._due = time.perf_counter() + INTERVAL
 
     def _check(self, header: object) -> None:
         found = header if isinstance(header, dict) else {}
+        if found and found.get("layout") != LAYOUT:
+            raise ValueError(
+                f"{self.path} is a checkpoint of another version of zonodpp "
+                f"({str(found.get('version'))[:40]}), which this one cannot go on from; end that "
+                "run with that version, or pass another path"
+            )
         if self.identity["seed"] is None:  # none was given: the generators of the file go on
             self.identity["seed"] = found.get("seed")
         for name, value in self.identity.items():
@@ -121,28 +133,24 @@ class Checkpoint:
         self._due = ended + max(INTERVAL, (ended - begun) / SHARE)
 
     def _write(self, run: Run) -> None:
-        longest = max(chain.drawn for chain in run.rested)
+        longest = max(rested.drawn for rested in run.rested)
         arrays: Arrays = {"subsets": run.subsets[:, :longest], "tracked": run.tracked[:, :longest]}
-        for k, chain in enumerate(run.rested):
-            arrays |= _numbers_of(k, chain)
-        states = [chain.rng.bit_generator.state for chain in run.rested]
+        for k, rested in enumerate(run.rested):
+            arrays |= _arrays_of(k, rested)
+        states = [state for rested in run.rested for state in rested.generators]
         header = {"identity": self.identity, "generators": _as_json(states)}
         with replacing(self.path) as temporary:
             write_arrays(temporary, "checkpoint", header, arrays)
 
 
-def _numbers_of(index: int, chain: Chain) -> Arrays:
-    """Return the arrays of a chain's state, and what the run knows about it."""
-    return {
-        **{f"chain{index}/{name}": array for name, array in chain.state.items()},
-        f"run{index}/steps": np.array([chain.drawn, chain.taken]),
-        f"run{index}/sums": chain.sums,
-        f"run{index}/seconds": np.array([chain.seconds]),
-    }
+def _arrays_of(index: int, rested: Rested) -> Arrays:
+    """Return the arrays of a group's state, and what the run knows about it."""
+    state = {f"group{index}/{name}": array for name, array in rested.state.items()}
+    return state | {f"run{index}/{name}": array for name, array in rested.run.items()}
 
 
 def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None:
-    """Set the chains, which have just been started, and their draws from a file.
+    """Set the groups, which have just been started, and their draws from a file.
 
     Raises
     ------
@@ -150,13 +158,13 @@ def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None
         If this run cannot have written what the file holds.
     """
     longest = arrays["subsets"].shape[1]
-    need_room(run.sampler, len(run.chains), longest)
+    need_room(run.sampler, run.sets, run.chains, longest)
     expected = {
         name: f"{own.dtype} {(len(own), longest, own.shape[2])}"
         for name, own in (("subsets", run.subsets), ("tracked", run.tracked))
     }
-    for k, chain in enumerate(run.chains):
-        expected |= _kinds_of(_numbers_of(k, chain))
+    for k, group in enumerate(run.groups):
+        expected |= _kinds_of(_arrays_of(k, group.at_rest()))
     found = _kinds_of(arrays)
     if found != expected:
         name = min(found.items() ^ expected.items())[0]
@@ -165,19 +173,32 @@ def _restore(run: Run, n: int, generators: list[Header], arrays: Arrays) -> None
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise ValueError(f"{name!r} has NaN or infinity")
-    for k, (chain, generator) in enumerate(zip(run.chains, generators, strict=True)):
-        chain.state = {name: arrays[f"chain{k}/{name}"] for name in chain.state}
-        run.sampler.check(chain.state)
-        drawn, taken = arrays[f"run{k}/steps"].tolist()
-        seconds = float(arrays[f"run{k}/seconds"][0])
-        counted = min(drawn, seconds, chain.state["counts"].min(initial=0))
-        if counted < 0 or drawn > longest or not chain.taken <= taken < run.thin:
-            raise ValueError(f"chain {k} has {drawn} draws, {taken} steps, or negative counts")
-        chain.drawn, chain.taken, chain.seconds = drawn, taken, seconds
-        chain.sums, chain.rng = arrays[f"run{k}/sums"], _generator_in(generator)
-        subsets, tracked = arrays["subsets"][k, :drawn], arrays["tracked"][k, :drawn]
-        check_subsets(run.apart(subsets[None]), n)
-        run.store(k, chain, subsets, tracked)
+    if len(generators) != run.chains:
+        raise ValueError(f"there are {len(generators)} generators of {run.chains} chains")
+    for k, group in enumerate(run.groups):
+        _restore_group(run, k, group, arrays)
+        group.rngs = [_generator_in(state) for state in generators[group.span]]
+        rows = group.span, slice(0, group.drawn)
+        subsets, tracked = arrays["subsets"][rows], arrays["tracked"][rows]
+        check_subsets(subsets, n)
+        run.store(k, Slice(group, subsets, tracked))
+
+
+def _restore_group(run: Run, index: int, group: Group, arrays: Arrays) -> None:
+    """Set the state of a group, and what the run knows about it."""
+    group.state = {name: arrays[f"group{index}/{name}"] for name in group.state}
+    run.sampler.check(group.state)
+    drawn, taken, unfinished = arrays[f"run{index}/steps"].tolist()
+    seconds = float(arrays[f"run{index}/seconds"][0])
+    counted = min(drawn, seconds, unfinished, group.state["counts"].min(initial=0))
+    goal = 0 if taken < 0 else run.thin
+    longest = arrays["subsets"].shape[1]
+    if counted < 0 or drawn > longest or not group.taken <= taken < run.thin:
+        raise ValueError(f"group {index} has {drawn} draws, {taken} steps, or negative counts")
+    if unfinished > goal - taken:
+        raise ValueError(f"group {index} has {unfinished} unfinished steps, of {goal - taken}")
+    group.drawn, group.taken, group.unfinished, group.seconds = drawn, taken, unfinished, seconds
+    group.sums = arrays[f"run{index}/sums"]
 
 
 def _kinds_of(arrays: Arrays) -> dict[str, str]:

@@ -1,47 +1,96 @@
-"""Slices of all chains on an executor: submitted in turn, collected, made again when lost."""
+"""Slices of all groups on an executor: submitted in turn, collected, made again when lost."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import os
+import pickle
+import sys
 import time
 import traceback
+import uuid
 from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import Executor
+from typing import NamedTuple
 
-from zonodpp.runs.parcels import Parcel, pack, unpack
-from zonodpp.runs.slices import Chain, Run, Slice, advance, empty_rows, row_bytes
+from zonodpp.chains.contract import Block, Sampler
+from zonodpp.chains.tracking import TrackedSets
+from zonodpp.numerics.arrays import refreeze
+from zonodpp.runs.groups import SLICE, Group, Run, Slice, advance, empty_rows, row_bytes
 
-THREAD_SLICE = 0.05  # seconds a thread works on one chain before it takes the next
-REMOTE_SLICE = 0.5  # the same for processes and clusters, where a task has to travel
+REMOTE_SLICE = 0.5  # seconds of a slice in a process or on a cluster, where a task has to travel
 _RETRIES = 3  # times that a slice which the executor has lost is made again
 _REMOTE_BYTES = 2**26  # of draws that a slice elsewhere makes at most
+_MOST_KNOWN = 4  # samplers that a process of an executor keeps
 
+_known: dict[str, Sampler] = {}  # samplers that have travelled to this process, by their keys
+
+AfterSlice = Callable[[], None] | None  # is called when slices have been stored
 Outcome = Slice | Exception | None  # of a task: None if its process does not have the sampler
 
 
-def _advance_elsewhere(
-    parcel: Parcel, chain: Chain, draws: int | None, thin: int, seconds: float, attempt: int
-) -> Outcome:
+class Parcel(NamedTuple):
+    """A sampler on its way to the processes of an executor: it travels to each of them once."""
+
+    key: str
+    content: bytes | Sampler | None  # None if the process should know the sampler by its key
+
+    @classmethod
+    def of(cls, sampler: Sampler) -> Parcel:
+        """Pack a sampler as bytes, or as it is if it cannot be pickled here.
+
+        The executor may then pickle it in a way of its own. Cloudpickle, which Dask loads, also
+        takes classes that workers cannot import.
+        """
+        dumps: Callable[[Sampler], bytes] = sys.modules.get("cloudpickle", pickle).dumps
+        key = uuid.uuid4().hex
+        try:
+            return cls(key, dumps(sampler))
+        except Exception:  # pickling objects of other packages may raise anything
+            return cls(key, sampler)
+
+    def unpack(self) -> Sampler | None:
+        """Return the sampler, which this process then knows by its key; None if it does not."""
+        if self.content is None:
+            return _known.get(self.key)
+        content = self.content
+        sampler: Sampler = pickle.loads(content) if isinstance(content, bytes) else content
+        refreeze(sampler)
+        _known[self.key] = sampler
+        while len(_known) > _MOST_KNOWN:
+            _known.pop(next(iter(_known)), None)
+        return sampler
+
+
+class Work(NamedTuple):
+    """What a slice elsewhere is to do."""
+
+    group: Group
+    sets: TrackedSets
+    draws: int | None
+    thin: int
+    seconds: float
+    attempt: int  # makes a slice differ from one that was lost: Dask does equal tasks only once
+
+
+def _advance_elsewhere(parcel: Parcel, work: Work) -> Outcome:
     """`advance` for an executor that is not ours, perhaps in another process.
 
-    The chain passed in is left as it is, so that a slice that is lost can be made again. Errors of
+    The group passed in is left as it is, so that a slice that is lost can be made again. Errors of
     the sampler are returned, not raised: if the task raises one, the executor has failed.
-    ``attempt`` makes the call differ from one that was lost: Dask computes equal calls only once.
     """
     try:
-        sampler = unpack(parcel)
+        sampler = parcel.unpack()
         if sampler is None:
             return None
-        chain = copy.deepcopy(chain)
-        rows = max(1, _REMOTE_BYTES // row_bytes(sampler))
-        if draws is not None:
-            rows = min(rows, draws - chain.drawn)
-        subsets, tracked = empty_rows(sampler, rows)
-        made = advance(sampler, chain, subsets, tracked, thin, seconds)
-        return chain, subsets[:made], tracked[:made]
+        group, sets = copy.deepcopy(work.group), work.sets
+        rows = max(1, _REMOTE_BYTES // (group.chains * row_bytes(sampler, sets)))
+        if work.draws is not None:
+            rows = min(rows, work.draws - group.drawn)
+        block = Block(*empty_rows(sampler, sets, group.chains, rows), work.thin)
+        made = advance(sampler, group, block, sets, work.seconds)
+        return Slice(group, block.subsets[:, :made], block.tracked[:, :made])
     except Exception as error:
         error.add_note(f"In a task of the executor:\n{traceback.format_exc()}")
         return error
@@ -52,7 +101,7 @@ class LostWorkers(Exception):  # noqa: N818 - the run ends early, and what was d
 
 
 class _Tasks:
-    """The slices under way on an executor, one for each chain that is not done.
+    """The slices under way on an executor, one for each group that is not done.
 
     Parameters
     ----------
@@ -60,7 +109,7 @@ class _Tasks:
         Seconds that a slice takes, about.
     parcel : Parcel or None
         The sampler for the processes of the executor; None for a pool of threads of our own, which
-        change the chains in place.
+        change the groups in place.
     """
 
     def __init__(
@@ -69,27 +118,28 @@ class _Tasks:
         self.run, self.executor, self.length, self.parcel = run, executor, length, parcel
         self.under_way: dict[futures.Future[Outcome], int] = {}
         self.stopping = False
-        self._lost = [0] * len(run.chains)  # slices of each chain lost in a row
-        self._needed = [True] * len(run.chains)  # whether the sampler travels with the next slice
+        self._lost = [0] * len(run.groups)  # slices of each group lost in a row
+        self._needed = [True] * len(run.groups)  # whether the sampler travels with the next slice
 
     def submit(self, index: int) -> None:
-        """Begin the next slice of a chain, unless the chain is done or the run is to stop."""
-        run, chain = self.run, self.run.chains[index]
-        if chain.drawn == run.draws or self.stopping:
+        """Begin the next slice of a group, unless the group is done or the run is to stop."""
+        run, group = self.run, self.run.groups[index]
+        if group.drawn == run.draws or self.stopping:
             return
         if self.parcel is None:
             task: futures.Future[Outcome] = self.executor.submit(run.advance, index, self.length)
         else:
-            parcel = self.parcel if self._needed[index] else (self.parcel[0], None)
-            call = parcel, chain, run.draws, run.thin, self.length, self._lost[index]
+            parcel = self.parcel if self._needed[index] else Parcel(self.parcel.key, None)
+            lost = self._lost[index]
+            work = Work(group, run.sets, run.draws, run.thin, self.length, attempt=lost)
             try:
-                task = self.executor.submit(_advance_elsewhere, *call)
+                task = self.executor.submit(_advance_elsewhere, parcel, work)
             except Exception as error:
                 raise LostWorkers(f"the executor takes no more work ({error})") from error
         self.under_way[task] = index
 
     def collect(self, task: futures.Future[Outcome]) -> int:
-        """Store what a slice has drawn; return its chain."""
+        """Store what a slice has drawn; return its group."""
         index = self.under_way.pop(task)
         try:
             found = task.result()
@@ -109,72 +159,56 @@ class _Tasks:
         self._lost[index] = 0
         self._needed[index] = found is None
         if found is not None:
-            self.run.store(index, *found)
+            self.run.store(index, found)
         return index
 
     def stop(self, *, at_once: bool = False) -> None:
         """Submit no more slices, and cancel those that have not begun.
 
-        The first slice of a chain is cancelled only with ``at_once``.
+        The first slice of a group is cancelled only with ``at_once``.
         """
         self.stopping = True
         for task, index in self.under_way.items():
-            if at_once or self.run.chains[index].seconds:
+            if at_once or self.run.groups[index].seconds:
                 task.cancel()
 
 
-def run_chains(
-    run: Run,
-    limit: float = float("inf"),
-    executor: Executor | None = None,
-    workers: int | None = None,
-    after_slice: Callable[[], None] = lambda: None,
+def run_on_threads(
+    run: Run, threads: int, short: float, deadline: float, after_slice: AfterSlice
 ) -> None:
-    """Advance all chains in turn until they are done or the time is up; store their draws.
+    """Advance all groups on threads until they are done or the time is up; store their draws.
 
-    The time is ``limit`` seconds. ``after_slice`` is called whenever slices have been stored. If
-    one thread is enough, the calling thread makes the slices.
+    Slices take at most ``short`` seconds; ``after_slice`` is called whenever some are stored.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, once the slices under way have been stored.
+    """
+    with futures.ThreadPoolExecutor(threads) as executor:
+        _take_turns(_Tasks(run, executor, min(SLICE, short)), deadline, after_slice)
+
+
+def run_elsewhere(
+    run: Run, executor: Executor, short: float, deadline: float, after_slice: AfterSlice
+) -> None:
+    """Do as `run_on_threads`, on an executor that is not ours.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C, once the slices under way have been stored.
     LostWorkers
-        If the executor is broken, or has lost too many slices of one chain in a row.
+        If the executor is broken, or has lost too many slices of one group in a row.
     """
-    deadline = time.perf_counter() + limit
-    chains = len(run.chains)
-    processors = 1 if chains == 1 else min(chains, workers or os.cpu_count() or 1)
-    short = limit * processors / (8 * chains)  # leaves time for a few turns of every chain
-    length = min(THREAD_SLICE if executor is None else REMOTE_SLICE, short)
-    if executor is not None:
-        _take_turns(_Tasks(run, executor, length, pack(run.sampler)), deadline, after_slice)
-    elif processors == 1:
-        _take_turns_here(run, length, deadline, after_slice)
-    else:
-        with futures.ThreadPoolExecutor(processors) as threads:
-            _take_turns(_Tasks(run, threads, length), deadline, after_slice)
+    tasks = _Tasks(run, executor, min(REMOTE_SLICE, short), Parcel.of(run.sampler))
+    _take_turns(tasks, deadline, after_slice)
 
 
-def _take_turns_here(
-    run: Run, length: float, deadline: float, after_slice: Callable[[], None]
-) -> None:
-    """Make slices of all chains in turn, in this thread."""
-    while not run.done:
-        for index, chain in enumerate(run.chains):
-            left = deadline - time.perf_counter()
-            # Every chain has one slice, however short the time.
-            if chain.drawn != run.draws and (left > 0 or not chain.seconds):
-                run.store(index, *run.advance(index, min(length, left)))
-                after_slice()
-        if time.perf_counter() >= deadline:
-            return
-
-
-def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None]) -> None:
-    """Submit and collect slices of all chains until no slice is under way."""
+def _take_turns(tasks: _Tasks, deadline: float, after_slice: AfterSlice) -> None:
+    """Submit and collect slices of all groups until no slice is under way."""
     try:
-        for index in range(len(tasks.run.chains)):
+        for index in range(len(tasks.run.groups)):
             tasks.submit(index)
         while tasks.under_way:
             left = None
@@ -185,7 +219,8 @@ def _take_turns(tasks: _Tasks, deadline: float, after_slice: Callable[[], None])
                 tasks.stop()
             for task in done:
                 tasks.submit(tasks.collect(task))
-            after_slice()
+            if after_slice is not None:
+                after_slice()
     except KeyboardInterrupt:
         tasks.stop(at_once=True)
         for task in futures.wait(tasks.under_way).done:

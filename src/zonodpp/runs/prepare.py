@@ -9,10 +9,11 @@ import numpy as np
 
 from zonodpp._arguments import as_count, spawn
 from zonodpp._types import Integers, Rng, SeedLike
-from zonodpp.chains.contract import Method, Sampler, make_draw
+from zonodpp.chains.contract import Block, Method, Sampler, make_draw
 from zonodpp.chains.methods import method_of
+from zonodpp.chains.tracking import NO_SETS
 from zonodpp.numerics.arrays import refreeze
-from zonodpp.runs.slices import Chain, advance, empty_rows
+from zonodpp.runs.groups import Group, advance, empty_rows, item_type, start_groups
 from zonodpp.targets.base import Target
 
 _AHEAD = 1e-3  # seconds of work ahead of a stream, once it is under way
@@ -22,7 +23,7 @@ _ROWS_GROWTH = 8  # factor by which blocks of draws grow; the first block is a s
 def prepare(target: Target, method: str | Method = "auto", **options: object) -> PreparedSampler:
     """Do the work that all draws from a target share, and return a sampler of single draws.
 
-    The result of this work is remembered for the target, so that a second call costs next to
+    The target keeps the result of this work, so that a second call costs next to
     nothing, and is forgotten together with the target.
 
     Parameters
@@ -131,10 +132,10 @@ class PreparedSampler:
         """
         generator = _generator(rng)
         steps = as_count(burn_in, "burn_in", 0) + 1
-        subsets, _ = empty_rows(self._sampler, 1)
-        state = self._sampler.start(generator, None)
-        make_draw(self._sampler, state, generator, subsets, steps)
-        return _items(subsets[0].astype(np.int64))
+        subset = np.empty((1, self._sampler.width), item_type(self._sampler))
+        state = self._sampler.start([generator], None, NO_SETS)
+        make_draw(self._sampler, state, generator, subset, steps)
+        return _items(subset[0].astype(np.int64))
 
     def stream(
         self, rng: SeedLike = None, *, burn_in: int = 0, thin: int = 1
@@ -167,15 +168,15 @@ class PreparedSampler:
         burn_in, thin = as_count(burn_in, "burn_in", 0), as_count(thin, "thin", 1)
         if self.independent:
             burn_in, thin = 0, 1
-        chain = Chain(generator, self._sampler.start(generator, None), -burn_in)
+        [chain] = start_groups(self._sampler, [generator], burn_in=burn_in)
         return self._blocks(chain, thin)
 
-    def _blocks(self, chain: Chain, thin: int) -> Iterator[Integers]:
+    def _blocks(self, chain: Group, thin: int) -> Iterator[Integers]:
         rows = 1
         while True:
-            subsets, nothing = empty_rows(self._sampler, rows)
-            made = advance(self._sampler, chain, subsets, nothing, thin, _AHEAD)
-            yield from map(_items, subsets[:made].astype(np.int64))
+            block = Block(*empty_rows(self._sampler, NO_SETS, 1, rows), thin)
+            made = advance(self._sampler, chain, block, NO_SETS, _AHEAD)
+            yield from map(_items, block.subsets[0, :made].astype(np.int64))
             rows = _ROWS_GROWTH * rows if made == rows else max(1, made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TypeAlias
 from zonodpp._arguments import as_flag
 from zonodpp._imports import on_use
 from zonodpp.io.stderr import Stderr, is_watched
-from zonodpp.runs.slices import Run
+from zonodpp.runs.groups import Run
 
 INTERVAL = 0.1  # seconds between two reports
 _SHORT = 0.5  # seconds; a shorter run shows no bar
@@ -53,13 +54,13 @@ class Progress:
         """
         position, steps = work_done(run)
         made, taken = position - before[0], steps - before[1]  # in the time elapsed
-        total = None if run.draws is None else run.draws * len(run.chains) * run.abreast
+        total = None if run.draws is None else run.draws * run.chains
         remaining = limit - elapsed
         if total is not None and made:
             remaining = min(remaining, elapsed * ((total * run.thin - position) / made))
         counted = dict(zip(run.sampler.counters, run.counts.sum(axis=0).tolist(), strict=True))
         acceptance = counted["accepted"] / steps if steps and "accepted" in counted else None
-        drawn = sum(chain.drawn for chain in run.chains) * run.abreast
+        drawn = sum(group.drawn * group.chains for group in run.groups)
         return cls(drawn, total, elapsed, max(0.0, remaining), taken / elapsed, acceptance)
 
     @property
@@ -84,8 +85,24 @@ def work_done(run: Run) -> tuple[int, int]:
 
     Both include what a checkpoint holds.
     """
-    position = sum(chain.position(run.thin) for chain in run.chains) * run.abreast
+    position = sum(group.position(run.thin) * group.chains for group in run.groups)
     return position, int(run.counts[:, 0].sum())
+
+
+class Reports:
+    """The reports of one call: what was done before it, and when the last one was made."""
+
+    def __init__(self, run: Run, limit: float, report: Callable[[Progress], None] | None) -> None:
+        self.run, self.limit, self.report = run, limit, report
+        self.begun, self.last = time.perf_counter(), float("-inf")
+        self.before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
+
+    def show(self) -> None:
+        """Make a report if it is due."""
+        now = time.perf_counter()
+        if self.report is not None and (now - self.last >= INTERVAL or self.run.done):
+            self.last = now
+            self.report(Progress.of(self.run, now - self.begun, self.limit, self.before))
 
 
 def reporter(progress: ProgressLike) -> AbstractContextManager[Callable[[Progress], None] | None]:

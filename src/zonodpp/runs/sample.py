@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 
 import numpy as np
@@ -13,17 +13,18 @@ import numpy as np
 from zonodpp._arguments import as_count, as_positive, one_of, spawn
 from zonodpp._imports import on_use
 from zonodpp._types import Integers, ItemsLike, PathLike, Rng, SeedLike
-from zonodpp.chains.contract import Method, Sampler, Sets
+from zonodpp.chains.contract import HasDevice, Method, Sampler
 from zonodpp.chains.methods import method_of, options_of
-from zonodpp.chains.remembered import remember
-from zonodpp.chains.tracking import tracked_sets
+from zonodpp.chains.tracking import NO_SETS, TrackedSets, presence, tracked_sets
+from zonodpp.io.stderr import is_watched
 from zonodpp.runs.checkpoint import Checkpoint
-from zonodpp.runs.executors import LostWorkers, run_chains
-from zonodpp.runs.progress import INTERVAL, Progress, ProgressLike, reporter, work_done
-from zonodpp.runs.slices import Run, need_room, start_chains
+from zonodpp.runs.executors import LostWorkers, run_elsewhere, run_on_threads
+from zonodpp.runs.groups import Run, need_room, start_groups, take_turns
+from zonodpp.runs.progress import ProgressLike, Reports, reporter
 from zonodpp.samples import Samples
 from zonodpp.targets.base import Target
 
+_Early = KeyboardInterrupt | LostWorkers | MemoryError  # what ends a run early
 _DEVICES = ("cpu", "cuda")
 _MOST_WORKERS = 10_000  # threads; more than any machine runs at once
 _OTHER_NAMES = {  # what other libraries call the parameters of `sample`
@@ -157,27 +158,29 @@ def sample(
     limit = float("inf") if seconds is None else as_positive(seconds, "seconds")
     if workers is not None:
         workers = as_count(workers, "workers", 1, _MOST_WORKERS)
-    sets = tracked_sets(track, target)
+    items = tracked_sets(track, target)
+    sets = TrackedSets.of(items) if items else NO_SETS
     device = one_of("cpu" if device is None else device, "device", _DEVICES)
-    if device == "cpu":
-        sampler, abreast = chosen.prepare(target, sets), 1
-    else:
-        sampler = _on_device(chosen, target, sets, chains, checkpoint, executor, workers)
-        abreast = chains
+    sampler = chosen.prepare(target)
+    if device == "cuda":
+        if executor is not None or workers is not None:
+            raise ValueError(
+                "device='cuda' runs all chains on the GPU; leave executor and workers out"
+            )
+        sampler = _on_device(sampler, checkpoint is not None)
     if sampler.independent:
         burn_in, thin = 0, 1
-    need_room(sampler, chains // abreast, draws)
+    added_up = NO_SETS if sampler.independent else sets
+    need_room(sampler, sets, chains, draws)
     starts = _starts(init, chains, target, sampler.independent)
-    if device == "cuda":
-        starts = [None if init is None else np.array(starts)]
-    generators, idle = _generators(target, rng, len(starts), executor, checkpoint)
+    generators, idle = _generators(target, rng, chains, executor, checkpoint)
     file = None
     if checkpoint is not None:
         call = {"method": chosen.name, "options": options_of(chosen), "chains": chains}
-        call |= {"track": sets, "burn_in": burn_in, "thin": thin, "init": init, "device": device}
+        call |= {"track": items, "burn_in": burn_in, "thin": thin, "init": init, "device": device}
         file = Checkpoint(checkpoint, target, None if rng is None else generators, **call)
-    started = start_chains(sampler, generators, starts, burn_in)
-    run = Run(sampler, started, draws, thin, abreast)
+    started = start_groups(sampler, generators, starts, burn_in, added_up)
+    run = Run(sampler, started, draws, thin, added_up)
     if file is not None:
         file.resume(run)
     ended = _run(run, file, progress, limit, executor, workers)
@@ -187,25 +190,19 @@ def sample(
             to_first = "the first draw, which takes longer"
         warnings.warn(f"no draws: seconds={limit} went by in {to_first}", stacklevel=2)
     idle.extend(generators)
-    return _result(run, target, chosen.name)
+    return _result(run, target, chosen.name, sets)
 
 
-def _on_device(
-    method: Method,
-    target: Target,
-    sets: Sets,
-    chains: int,
-    checkpoint: PathLike | None,
-    executor: Executor | None,
-    workers: int | None,
-) -> Sampler:
-    """Prepare all chains of a run on a GPU, as one sampler."""
-    if executor is not None or workers is not None:
-        raise ValueError("device='cuda' runs all chains on the GPU; leave executor and workers out")
+def _on_device(sampler: Sampler, checkpointed: bool) -> Sampler:
+    """Return the sampler that does on a GPU what this one does on the processor."""
     on_use("zonodpp.numerics.gpu_versions").need_versions_that_fit()
-    prepare_on_device = on_use("zonodpp.runs.gpu").prepare_on_device  # imports numba.cuda
-    sampler: Sampler = prepare_on_device(method, target, sets, chains, checkpoint is not None)
-    return sampler
+    on_use("zonodpp.numerics.gpu").need_device()  # imports numba.cuda
+    if not isinstance(sampler, HasDevice):
+        raise ValueError(
+            "device='cuda' runs the methods 'exact', 'exchange' and 'zonotope', with the whole "
+            "target in memory; leave device out"
+        )
+    return sampler.on_device(checkpointed)
 
 
 def _run(
@@ -217,24 +214,18 @@ def _run(
     workers: int | None,
 ) -> bool:
     """Run the chains, with progress and checkpoints between slices; False if it ends early."""
-    early: KeyboardInterrupt | LostWorkers | MemoryError | None = None
-    with reporter(progress) as report:
-        begun, reported = time.perf_counter(), float("-inf")
-        before = work_done(run) if report else (0, 0)  # of a checkpoint, if there is one
+    if file is None and (progress is False or (progress is None and not is_watched())):
+        early = _work(run, limit, executor, workers, None)
+    else:
+        with reporter(progress) as report:
+            reports = Reports(run, limit, report)
 
-        def after_slice() -> None:
-            nonlocal reported
-            now = time.perf_counter()
-            if report is not None and (now - reported >= INTERVAL or run.done):
-                reported = now
-                report(Progress.of(run, now - begun, limit, before))
-            if file is not None:
-                file.write(run)
+            def after_slice() -> None:
+                reports.show()
+                if file is not None:
+                    file.write(run)
 
-        try:
-            run_chains(run, limit, executor, workers, after_slice)
-        except (KeyboardInterrupt, LostWorkers, MemoryError) as error:
-            early = error
+            early = _work(run, limit, executor, workers, after_slice)
     if file is not None:
         file.write(run, now=True)
     if early is not None or run.full:
@@ -242,9 +233,32 @@ def _run(
     return early is None and not run.full
 
 
-def _announce_early_end(
-    run: Run, early: KeyboardInterrupt | LostWorkers | MemoryError | None
-) -> None:
+def _work(
+    run: Run,
+    limit: float,
+    executor: Executor | None,
+    workers: int | None,
+    after_slice: Callable[[], None] | None,
+) -> _Early | None:
+    """Advance all groups until they are done or the time is up; return what ended it early."""
+    count = len(run.groups)
+    deadline = time.perf_counter() + limit
+    processors = 1 if count == 1 else min(count, workers or os.cpu_count() or 1)
+    # Slices so short leave time for a few turns of every group.
+    short = limit * processors / (8 * count)
+    try:
+        if executor is not None:
+            run_elsewhere(run, executor, short, deadline, after_slice)
+        elif processors == 1:
+            take_turns(run, short, deadline, after_slice)
+        else:
+            run_on_threads(run, processors, short, deadline, after_slice)
+    except (KeyboardInterrupt, LostWorkers, MemoryError) as error:
+        return error
+    return None
+
+
+def _announce_early_end(run: Run, early: _Early | None) -> None:
     """Warn that a run ends early and what is returned; raise an error if that is nothing."""
     if not run.length and isinstance(early, LostWorkers):
         raise RuntimeError(f"{early} before every chain had a draw") from early
@@ -271,16 +285,16 @@ def _generators(
     """
     if count > 1 or any(given is not None for given in (rng, *others)):
         return spawn(rng, count), []
-    idle: list[Rng] = remember(target, ("generators", os.getpid()), list)
+    idle: list[Rng] = target.prepared.setdefault(("generators", os.getpid()), [])
     return [idle.pop()] if idle else spawn(rng), idle
 
 
 def _starts(
     init: ItemsLike | None, chains: int, target: Target, independent: bool
-) -> list[Integers | None]:
-    """Return one starting basis for each chain, or None for each."""
+) -> Integers | None:
+    """Return one starting basis for each chain, or None if none was given."""
     if init is None:
-        return [None] * chains
+        return None
     starts = target.items(init, "init")
     if starts.ndim > 2 or (starts.ndim == 2 and len(starts) != chains):
         raise ValueError(
@@ -289,15 +303,17 @@ def _starts(
         )
     if independent:
         raise ValueError("init is for Markov chains; exact draws need no starting point")
-    return list(np.broadcast_to(starts, (chains, starts.shape[-1])))
+    return np.broadcast_to(starts, (chains, starts.shape[-1]))
 
 
-def _result(run: Run, target: Target, method: str) -> Samples:
+def _result(run: Run, target: Target, method: str, sets: TrackedSets) -> Samples:
     """Return the draws of all chains, cut to the length of the shortest, and what was counted."""
     subsets, tracked = run.cut()
+    if run.sampler.independent and sets.size:
+        tracked = presence(subsets, sets)
     if target.sizes_vary:  # rows as long as the largest draw
         subsets = subsets[:, :, : max(1, int((subsets >= 0).sum(axis=2).max(initial=0)))]
     stats = dict(zip(run.sampler.counters, run.counts.T, strict=True))
-    seconds = [chain.seconds / run.abreast for chain in run.chains for _ in range(run.abreast)]
+    seconds = [group.seconds / group.chains for group in run.groups for _ in group.rngs]
     stats["seconds"] = np.array(seconds)
     return Samples(subsets, target, method, tracked=tracked, stats=stats)

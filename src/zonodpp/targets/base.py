@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zonodpp.targets.graphs import Graph
 
 _FEW_SETS = 64  # sets of one item, beyond which computing the marginals of all items is faster
+_MOST_PREPARED = 8  # samplers that a target keeps, by methods with their options
 _MOST_FEATURES = 6000  # of an item; those of larger graphs are never computed (`SpanningTrees`)
 Header = dict[str, Any]  # of a stored target; JSON holds it, once its labels are encoded
 Arrays = dict[str, NDArray[Any]]
@@ -37,6 +38,15 @@ class Objective(NamedTuple):
     log_factor: float
     power: float = 2.0
     of_features: bool = False
+
+
+class Few(dict[Hashable, Any]):
+    """A dict of the last few things that were put into it."""
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        super().__setitem__(key, value)
+        while len(self) > _MOST_PREPARED:
+            self.pop(next(iter(self)), None)
 
 
 class Target(LabelledItems):
@@ -108,6 +118,15 @@ class Target(LabelledItems):
     def has_quick_inclusion(self) -> bool:
         """Whether `inclusion` takes little time beside the draws."""
         return self.has_inclusion
+
+    @cached_property
+    def prepared(self) -> Few:
+        """What methods have prepared for this target: they take it from here, or put it here."""
+        return Few()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what was prepared behind: a copy of the target prepares it anew."""
+        return {name: part for name, part in vars(self).items() if name != "prepared"}
 
     def on_bases(self, method: str) -> Target:
         """Return the law on bases on which chains for this target walk; errors name ``method``."""

@@ -22,22 +22,22 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import dijkstra
 
 from zonodpp._arguments import one_of
-from zonodpp._types import Floats, Rng, Subsets
-from zonodpp.chains.contract import Sampler, Sets, State, need_between
-from zonodpp.chains.remembered import remember
-from zonodpp.chains.tracking import SetTracker, with_sets
+from zonodpp._types import Floats, Integers, Rng
+from zonodpp.chains.contract import Block, Sampler, State, need_between
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.numerics.alias import alias_table
 from zonodpp.numerics.arguments import address_of
 from zonodpp.numerics.arrays import frozen
+from zonodpp.numerics.threads import one_thread
 from zonodpp.targets.base import Target
 from zonodpp.targets.blocks import Blocks, Indices, blocks_of
 from zonodpp.targets.network import Network
@@ -109,7 +109,7 @@ class Trees:
             )
         return False
 
-    def prepare(self, target: Target, track: Sets = None) -> Sampler:
+    def prepare(self, target: Target) -> Sampler:
         """Cut the graph into blocks and build the tables that steps are drawn by.
 
         Raises
@@ -133,7 +133,7 @@ class Trees:
             )
         if steps > MANY_STEPS:
             warnings.warn(f"a spanning tree {_cost_in_words(steps)}", stacklevel=3)
-        return with_sets(replace(sampler, algorithm=self.algorithm), track)
+        return replace(sampler, algorithm=self.algorithm)
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,12 @@ class TreeDraws:
     # blocks that contribute little. NaN beyond 6,000 nodes, where no other method draws
     # independently.
     steps: float
-    tracker: SetTracker
-    counters: tuple[str, ...] = ("draws", "steps")
-    independent: bool = True
+    n: int
+    counters: ClassVar[tuple[str, ...]] = ("draws", "steps")
+    independent: ClassVar[bool] = True
+    batch: ClassVar[int | None] = 1
 
-    def start(self, rng: Rng, init: ArrayLike | None) -> State:
+    def start(self, rngs: Sequence[Rng], init: Integers | None, sets: TrackedSets) -> State:
         """Return a state in which no tree is under way.
 
         ``tree[v]`` is the cell that joins node v to the tree, or negative: v is not reached yet,
@@ -163,14 +164,15 @@ class TreeDraws:
         """
         nodes = self.walk.blocks.indptr.size - 1
         return {
-            "counts": np.zeros(len(self.counters), np.int64),
-            "tree": np.zeros(nodes, np.int32),
-            "under_way": np.array([nodes, 0, 0]),
+            "counts": np.zeros((1, len(self.counters)), np.int64),
+            "tree": np.zeros((1, nodes), np.int32),
+            "under_way": np.array([[nodes, 0, 0]]),
         }
 
-    def advance(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> int:
-        """Draw up to len(subsets) trees, by `CALL_STEPS` steps at most; return how many."""
-        tree, under_way, counts = state["tree"], state["under_way"], state["counts"]
+    def advance(self, state: State, rngs: Sequence[Rng], block: Block, sets: TrackedSets) -> int:
+        """Draw trees, by `CALL_STEPS` steps at most; return how many are finished."""
+        [rng], [subsets], [counts] = rngs, block.subsets, state["counts"]
+        [tree], [under_way] = state["tree"], state["under_way"]
         before = under_way[STEPS]
         wilson = self.algorithm == "wilson"
         made: int = draw_trees(
@@ -181,20 +183,20 @@ class TreeDraws:
         if np.isnan(self.steps) and grown_long and counts[TREE_STEPS] < MANY_STEPS:
             self._announce()
         subsets[:made].sort(axis=1)
-        self.tracker.fill(subsets[:made], tracked)
         return made
 
     def check(self, state: State) -> None:
         """Check the tree that is under way: all its numbers are used as indices."""
         starts, indptr, _, edge = self.walk.blocks
-        start, node, steps = state["under_way"]
+        [tree], [under_way] = state["tree"], state["under_way"]
+        start, node, steps = under_way
         if start == indptr.size - 1 and node == steps == 0:
             return  # the next tree begins with an empty array
-        need_between(state["under_way"][:STEPS], 0, indptr.size - 2, "nodes of the walk")
-        need_between(state["under_way"][STEPS:], 0, 2**62, "steps of the walk")
-        cells = np.maximum(state["tree"], ~state["tree"])
+        need_between(under_way[:STEPS], 0, indptr.size - 2, "nodes of the walk")
+        need_between(under_way[STEPS:], 0, 2**62, "steps of the walk")
+        cells = np.maximum(tree, ~tree)
         need_between(np.delete(cells, self.walk.roots), 0, edge.size - 1, "edges of the tree")
-        need_between(state["tree"][self.walk.roots], edge.size, edge.size, "roots of the tree")
+        need_between(tree[self.walk.roots], edge.size, edge.size, "roots of the tree")
         block, same = np.searchsorted(starts, [start, node], side="right")
         if block != same:
             raise ValueError(f"node {node} and node {start} are not in one block of the graph")
@@ -228,8 +230,12 @@ def _cost_in_words(steps: float) -> str:
 
 
 def _walk_of(target: Target) -> TreeDraws:
-    """Return the walk on a graph; it is remembered, for `suits` and `prepare` both need it."""
-    return remember(target, Trees.name, lambda: _make_walk(target))
+    """Return the walk on a graph; the target keeps it, for `suits` and `prepare` both need it."""
+    found: TreeDraws | None = target.prepared.get(Trees.name)
+    if found is None:
+        with one_thread(target.r**2 * target.n):
+            found = target.prepared[Trees.name] = _make_walk(target)
+    return found
 
 
 def _make_walk(target: Target) -> TreeDraws:
@@ -262,8 +268,7 @@ def _make_walk(target: Target) -> TreeDraws:
         even = weights / np.repeat(largest, np.diff(blocks.indptr))
         share, other = alias_table(even, blocks.indptr.astype(np.int64)).T
     walk = TreeWalk(blocks, roots, frozen(share), frozen(other, np.int32))
-    nothing = SetTracker.of(None, target.n)
-    return TreeDraws("wilson", target.r, walk, frozen(weights), steps, nothing)
+    return TreeDraws("wilson", target.r, walk, frozen(weights), steps, target.n)
 
 
 def _expected_steps(blocks: Blocks, weights: Floats, roots: Indices, enough: float) -> float:

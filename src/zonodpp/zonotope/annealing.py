@@ -19,7 +19,9 @@ from zonodpp.chains.columns import (
     tableau_entry,
     unit_vectors,
 )
+from zonodpp.chains.contract import Block
 from zonodpp.chains.inverse import replace_item, row_length
+from zonodpp.chains.tracking import NO_SETS
 from zonodpp.exact.projection import prepare_projection
 from zonodpp.numerics.alias import draw_alias
 from zonodpp.numerics.arguments import address_of, generator_at
@@ -91,7 +93,7 @@ class Annealed:
         target = ProjectionDPP(self.columns.rows, weights=self.columns.lengths)
         self.log_scale += target.log_normaliser  # zero, up to rounding
         self.sampler = prepare_projection(target)
-        self.state = self.sampler.start(rng, None)
+        self.state = self.sampler.start([rng], None, NO_SETS)
         self.moves = 2 * target.r if moves is None else as_count(moves, "moves", 0)
         while self._pilot(rng) < _EVEN and moves is None and self.moves < _MOST_MOVES * target.r:
             self.moves *= 2
@@ -116,7 +118,8 @@ class Annealed:
     def draw(self, size: int, rng: Rng) -> tuple[Subsets, Floats]:
         """Return bases, and the logarithms of weights whose mean is the volume."""
         bases = np.empty((size, self.columns.rows.shape[0]), np.int32)
-        self.sampler.advance(self.state, rng, bases, np.empty((size, 0)), 1)
+        block = Block(bases[None], np.empty((1, size, 0)), thin=1)
+        self.sampler.advance(self.state, [rng], block, NO_SETS)
         return bases, self._walk(bases, self._powers(), rng) + self.log_scale
 
     def _walk(self, bases: Subsets, powers: Floats, rng: Rng) -> Floats:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numba import cuda, float64, int32
 
 from zonodpp._types import Floats, Integers
 from zonodpp.chains.bases import ACCEPTED, STEPS
-from zonodpp.chains.gpu_inverses import copier, inverse_functions, places_for, turns
-from zonodpp.chains.gpu_rows import ItemShares
+from zonodpp.chains.contract import State
+from zonodpp.chains.gpu import WITHOUT, BasesOnDevice, OnDevice, SetsOnDevice, need_shared
+from zonodpp.chains.gpu_inverses import copier, inverse_functions, lanes_for, places_for, turns
+from zonodpp.chains.gpu_rows import ItemShares, share_items
 from zonodpp.chains.gpu_state import (
     ChainMemory,
     Geometry,
@@ -27,6 +30,9 @@ from zonodpp.chains.gpu_state import (
     holds_set,
     write_sorted,
 )
+from zonodpp.chains.small_pivots import refuse_thin
+from zonodpp.exact.gpu import first_bases
+from zonodpp.numerics.gpu import to_device
 from zonodpp.numerics.gpu_compile import Function, Index, Words, inlined, kernel_with
 from zonodpp.numerics.gpu_philox import PLACE, POINT, uniforms
 from zonodpp.numerics.gpu_warps import WARP, any_thread, wait
@@ -45,8 +51,13 @@ from zonodpp.zonotope.gpu_line import (
 from zonodpp.zonotope.gpu_start import direction_draw, tiling_draw
 from zonodpp.zonotope.gpu_tile import REFRESH, tile_size
 from zonodpp.zonotope.step import FIRST_AHEAD, FIRST_BACK, OTHERS, STAY, VISITED
+from zonodpp.zonotope.tile import PIVOT
+
+if TYPE_CHECKING:
+    from zonodpp.zonotope.walk import ZonotopeWalk
 
 NEW = 2 * REFRESH  # the age of a chain that has a basis and nothing else
+_LONG_LINE = 10  # times r items; with more, long steps are far faster, and the GPU has none
 _FEW_REGISTERS = 80  # of a thread: the fastest on an H200
 _OWN_MEMORY = 8192  # bytes of shared memory of a warp that do not limit the number of warps
 
@@ -244,3 +255,86 @@ def zonotope_kernel(
             begin += cuda.gridDim.x * chains
 
     return walk
+
+
+class ZonotopeOnDevice(BasesOnDevice):
+    """Hit-and-run on the zonotope."""
+
+    changing: ClassVar[tuple[str, ...]] = (
+        *("bases", "inverses", "points", "reduced costs", "ages", "counts"),
+    )
+
+    def __init__(self, walk: ZonotopeWalk, checkpointed: bool) -> None:
+        rule, columns, n = walk.rule, walk.columns, walk.elements
+        lengths = columns.lengths[:n]
+        super().__init__(walk, lengths / lengths.max(), checkpointed)
+        if rule.reflect:
+            raise ValueError("device='cuda' has no reflect=True; leave reflect or device out")
+        if rule.long_steps and n >= _LONG_LINE * walk.width:
+            raise ValueError(
+                "device='cuda' walks through every tile of a line, and these lines have so many "
+                "that the processor takes long steps; pass window=..., or leave device out"
+            )
+        if rule.careful:
+            refuse_thin(columns, rule.log_weight, rule.exponent + 1.0, PIVOT, WITHOUT)
+        self.rule = rule
+        self.lay_out()
+        given = np.zeros(0) if walk.costs is None else walk.costs
+        self.geometry = Geometry(
+            self.padded_rows(self.items.total),
+            self.vectors,
+            to_device(lengths),
+            to_device(rule.log_mass[:n]),
+            to_device(rule.factor.T),
+            to_device(given),
+            float(rule.window),
+        )
+        self.scratch: dict[tuple[int, int], tuple[Any, ...]] = {}
+
+    def lay_out(
+        self, lanes: int = 0, registers: int | None = None, exponent: float | None = None
+    ) -> None:
+        """Choose how many threads work on a chain, and with how many registers each.
+
+        An ``exponent`` other than the rule's gives another law, for checks by a broken twin.
+        """
+        rule = self.rule
+        lanes = lanes or lanes_for(self.n)
+        registers = registers_for(self.width, lanes) if registers is None else registers
+        self.items = share_items(self.n, lanes)
+        self.chains, self.threads = WARP // lanes, WARP
+        self.shared = 8 * self.chains * tile_size(self.width, lanes)
+        need_shared(self.shared, f"a chain on bases of {self.width} items")
+        power = rule.exponent if exponent is None else exponent
+        self.kernel = zonotope_kernel(
+            rule.gibbs, rule.fresh, power, self.width, self.items, registers
+        )
+
+    def fresh(self, keys: Integers, init: Integers | None) -> State:
+        """Start at a uniform point of the tile of the given bases, or of random ones."""
+        chains, r = len(keys), self.width
+        given = None if init is None else self.given_bases(init)
+        return {
+            "bases": first_bases(keys, r, self.vectors, self.table) if given is None else given,
+            "inverses": np.zeros((chains, places_for(r).column)),
+            "points": np.zeros((chains, r)),
+            "reduced costs": np.zeros((chains, self.items.total)),
+            "ages": np.full(chains, NEW, np.int64),
+        }
+
+    def fill(
+        self, state: OnDevice, first: int, subsets: Any, tracked: Any, thin: int, sets: SetsOnDevice
+    ) -> None:
+        """Make ``thin`` steps for each draw."""
+        chains = subsets.shape[1]
+        names = ("bases", "inverses", "points", "reduced costs")
+        home = Tiles(*(state[name] for name in names))
+        if (chains, sets.size) not in self.scratch:
+            picked = Tiles(*(cuda.device_array_like(array) for array in home))
+            shares = to_device(np.zeros((chains, sets.size)))
+            self.scratch[chains, sets.size] = picked, shares
+        picked, shares = self.scratch[chains, sets.size]
+        own = sets.starts, sets.items, state["counts"]
+        records = Records(subsets, tracked, shares, *own)
+        given = self.geometry, state["keys"], state["ages"], home, picked, records, first, thin
+        self.launch(chains, *given)

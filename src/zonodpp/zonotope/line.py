@@ -10,7 +10,7 @@ import numpy as np
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.bases import BASIS_COUNTERS, STEPS
 from zonodpp.chains.columns import UnitColumns, multiply
-from zonodpp.chains.tracking import Recording, SetTracker
+from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.numerics.arguments import floats_at, integers_at
 from zonodpp.numerics.compiled import forceinline, inline_source
 
@@ -96,10 +96,10 @@ def patience_for(r: int, n: int) -> int:
     return max(_LONG_PER_ITEM * r, min(_LONG_WORK // (r * n), _LONG))
 
 
-def line_memory(r: int, n: int, tracker: SetTracker) -> Floats:
+def line_memory(r: int, n: int, sets: TrackedSets) -> Floats:
     """Allocate what `line_at` takes."""
-    memory = np.zeros(2 * r + TALLY + n + 2 * tracker.size)
-    memory[2 * r + TALLY :][tracker.items] = 1.0
+    memory = np.zeros(2 * r + TALLY + n + 2 * sets.size)
+    memory[2 * r + TALLY :][sets.items] = 1.0
     return memory
 
 

@@ -7,29 +7,28 @@ is |det A_B|^(p-1) prod q_i / s_i, where s are the column factors of the zonotop
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonodpp._arguments import as_column, as_flag, as_positive, one_of
 from zonodpp._types import Floats
-from zonodpp.chains.bases import chain_on_bases
 from zonodpp.chains.columns import UnitColumns, matrix_of
-from zonodpp.chains.contract import Sampler, Sets
+from zonodpp.chains.contract import Sampler
 from zonodpp.chains.inverse import inverse_of, random_basis
 from zonodpp.chains.small_pivots import (
     equal_copies,
     needs_care,
     refuse_hidden,
-    thin_share,
+    refuse_thin,
     waiting_time,
 )
-from zonodpp.chains.tracking import SetTracker
 from zonodpp.numerics.arrays import frozen, to_dense
 from zonodpp.numerics.compiled import VECTOR
 from zonodpp.numerics.gram import RankError
+from zonodpp.numerics.threads import one_thread
 from zonodpp.targets.base import Target
 from zonodpp.targets.family import VolumeSampling
 from zonodpp.zonotope.frame import SEED, Frame, frame_of
@@ -51,16 +50,14 @@ WORDS = {  # the values that each option may have
 # from about n = 5 r on. They are not used for graphs, whose chords are shorter, nor for few items,
 # for which the walk takes less time than the compilation of long steps.
 _LONG_CHORD, _LONG_CHORD_PER_ITEM = 100, 5
-_TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_default_window`
+_TILES_PER_ITEM = 4  # tiles that a step crosses for each item of the basis, see `_crossing_rate`
 TILES_PER_ITEM_TRACKED = 32  # the same where all tiles count in averages
-_ITEMS_SEEN = 1000  # items for which `_default_window` finds out where they may enter a basis
+_ITEMS_SEEN = 1000  # items for which `_crossing_rate` finds out where they may enter a basis
 # A test of all items is fastest up to about n = 400 + 6 r: 500 for r = 10, 700 for r = 50. With
 # fresh tilings, a pool is fastest up to about n = 2000 r. See `benchmarks.bench_growth_zonotope`.
 _POOL_FROM, _POOL_FROM_PER_ITEM, _LAZY_FROM_PER_ITEM = 400, 6, 2000
 # |cos(T_p, e_j)| below which item j depends on the items of the basis other than that at place p.
 _DEPENDENT = 1e-9
-# A share of probability in thin tiles that no count of draws shows.
-_LEAST_SHARE = 1e-4
 # A chain with line='metropolis' picks tiles by volume. If the mean number of steps until it finds
 # a tile is larger than this, runs of ordinary length are far from the law.
 _LONGEST_WAIT = 100.0
@@ -163,18 +160,23 @@ class HitAndRun:
         """Return an option, or its default."""
         return getattr(self, option) or (_PLAIN if self.preset is None else PAPER)[option]
 
-    def prepare(self, target: Target, track: Sets = None) -> Sampler:
-        """Choose coordinates and the window; remembered for the target unless ``c`` is given."""
-        reflect = self.reflect
-        if reflect is None:
-            plain = self._chosen("line") == "gibbs" and self._chosen("tiling") == "fresh"
-            reflect = plain and self.window is None and bool(track)
-        method = replace(self, reflect=True) if reflect else self
-        key = None if self.c is not None else method  # arrays cannot be hashed
-        return chain_on_bases(target, self.name, key, track, method._on_bases)
+    def prepare(self, target: Target) -> Sampler:
+        """Choose coordinates and the window; the target keeps the sampler if ``c`` is not given."""
+        kept = self.c is None  # arrays cannot be hashed
+        found: ZonotopeWalk | None = target.prepared.get(self) if kept else None
+        if found is None:
+            with one_thread(target.r**2 * target.n):
+                on_bases = cast(VolumeSampling, target.on_bases(self.name))
+                found = self._on_bases(on_bases, target.n)
+            if kept:
+                target.prepared[self] = found
+        return found
 
-    def _on_bases(self, target: VolumeSampling) -> ZonotopeWalk:
-        """Choose coordinates, directions and the window."""
+    def _on_bases(self, target: VolumeSampling, items: int) -> ZonotopeWalk:
+        """Choose coordinates, directions and the window.
+
+        The first columns are the ``items`` that draws are made of.
+        """
         gibbs, fresh = self._chosen("line") == "gibbs", self._chosen("tiling") == "fresh"
         q = np.ones(target.n) if target.weights is None else target.weights
         s = np.sqrt(q) if self.base_measure == "sqrt" else q
@@ -184,11 +186,13 @@ class HitAndRun:
         whole_chord = self.window is None and not gibbs and not fresh
         long = whole_chord and target.n >= max(_LONG_CHORD, _LONG_CHORD_PER_ITEM * target.r)
         factor, exponent = _direction_factor(frame, self._chosen("directions"))
-        reflect, window = bool(self.reflect), np.inf
+        window = longer = np.inf
         if self.window is not None:
-            window = float(np.ldexp(self.window, -exponent))
+            window = longer = float(np.ldexp(self.window, -exponent))
         elif not whole_chord:
-            window = _default_window(frame, factor, reflect)
+            rate = _crossing_rate(frame, factor)
+            window = float(target.r * _TILES_PER_ITEM / rate)
+            longer = float(target.r * TILES_PER_ITEM_TRACKED / rate)
         log_mass = _log_masses(columns, q, s, target.power)
         log_weight = _log_weights(columns, log_mass)
         careful = needs_care(log_weight[columns.lengths > 0], target.power, PIVOT)
@@ -203,44 +207,45 @@ class HitAndRun:
             factor=frozen(np.tril(factor)),
             log_mass=frozen(log_mass),
             exponent=target.power - 1.0,
-            window=window,
+            window=longer if self.reflect else window,
             gibbs=gibbs,
             fresh=fresh,
             long_steps=long and len(columns.dense) > 0,
-            reflect=reflect,
+            reflect=bool(self.reflect),
             metric=frozen(factor @ factor.T),
             careful=careful and gibbs,
             log_weight=frozen(log_weight),
         )
-        tracker = SetTracker.of(None, target.n)
-        given = self.window is not None
-        pricing = self.pricing or _default_pricing(frame, factor, rule, given)
+        tracking = rule
+        if self.reflect is None and gibbs and fresh and self.window is None:
+            tracking = rule._replace(window=longer, reflect=True)
+        sizes = target.n, items
+        usual = float(target.r * _TILES_PER_ITEM / _crossing_rate(frame, factor)) if fresh else 1.0
+        pricing = self.pricing or _default_pricing(frame, rule, usual)
         if pricing == "all":
-            return ZonotopeWalk(columns, tracker, rule, frame.ellipsoid, costs)
+            return ZonotopeWalk(columns, *sizes, rule, tracking, frame.ellipsoid, costs)
         return PoolWalk(
             columns,
-            tracker,
+            *sizes,
             rule._replace(long_steps=False),
+            tracking._replace(long_steps=False),
             frame.ellipsoid,
             costs,
             lazy=pricing == "lazy",
             asked=self.pricing is not None,
-            met=2 * (TILES_PER_ITEM_TRACKED if reflect else 2 * _TILES_PER_ITEM),
+            met=2 * (TILES_PER_ITEM_TRACKED if tracking.reflect else 2 * _TILES_PER_ITEM),
         )
 
 
-def _default_pricing(frame: Frame, factor: Floats, rule: Rule, given: bool) -> str:
-    """Return the pricing that is fastest, by measurement; tell it whether the window is given."""
+def _default_pricing(frame: Frame, rule: Rule, usual: float) -> str:
+    """Return the pricing that is fastest, by measurement; ``usual`` is the default window."""
     r, n = frame.columns.rows.shape[0], frame.columns.lengths.size
     if rule.long_steps or not frame.columns.dense.size or n < _POOL_FROM + _POOL_FROM_PER_ITEM * r:
         return "all"
     if not rule.fresh or n < _LAZY_FROM_PER_ITEM * r:
         return "pool"
     # Longer lines meet more items, and more of them need all costs.
-    longer = TILES_PER_ITEM_TRACKED / _TILES_PER_ITEM if rule.reflect else 1.0
-    if given:
-        longer = rule.window / _default_window(frame, factor, reflect=False)
-    return "lazy" if n >= _LAZY_FROM_PER_ITEM * r * max(1.0, longer) else "pool"
+    return "lazy" if n >= _LAZY_FROM_PER_ITEM * r * max(1.0, rule.window / usual) else "pool"
 
 
 def _is_infinite(window: float) -> bool:
@@ -283,19 +288,6 @@ def _log_weights(columns: UnitColumns, log_mass: Floats) -> Floats:
         return np.where(columns.lengths > 0, log_mass + np.log(columns.lengths), 0.0)
 
 
-def refuse_thin(
-    columns: UnitColumns, log_weight: Floats, power: float, most: float, instead: str
-) -> None:
-    """Raise an error if exchanges whose entries are at most ``most`` carry probability."""
-    share = thin_share(columns, log_weight, power, most)
-    if share > _LEAST_SHARE:
-        raise ValueError(
-            f"with power={power:g}, sets of nearly dependent columns are likely (about {share:.1g} "
-            "of all exchanges lead to them), and such a chain never meets their thin tiles; use "
-            f"method='exchange', or {instead}"
-        )
-
-
 def _refuse_long_waits(columns: UnitColumns, log_weight: Floats, power: float) -> None:
     """Raise an error if a chain that picks tiles by volume takes too long to find likely ones."""
     if not needs_care(log_weight[columns.lengths > 0], power, _THIN):
@@ -309,12 +301,13 @@ def _refuse_long_waits(columns: UnitColumns, log_weight: Floats, power: float) -
         )
 
 
-def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
-    """Return the window in which a step crosses about _TILES_PER_ITEM * r tiles.
+def _crossing_rate(frame: Frame, factor: Floats) -> float:
+    """Return about how many tiles a line crosses in a unit of its window.
 
-    With fresh tilings only the basis carries over from step to step, and it is renewed once each
-    of its r items had several chances to leave: longer walks cost more and gain nothing. With
-    reflection the walk is longer: its tiles are cheap, and all of them count in the averages.
+    By default the window is such that a step crosses _TILES_PER_ITEM * r tiles. With fresh tilings
+    only the basis carries over from step to step, and it is renewed once each of its r items had
+    several chances to leave: longer walks cost more and gain nothing. With reflection the walk is
+    longer: its tiles are cheap, and all of them count in the averages.
 
     A walk along d = F z, z on the sphere, leaves the tile of B at the rate sum_p |T_p d|, where T
     is the inverse of A_B. Let m be the mean number of items that can take the place of an item of
@@ -340,6 +333,4 @@ def _default_window(frame: Frame, factor: Floats, reflect: bool) -> float:
     m = max(1.0, float(entering.mean()) * usable.size)
     r, size = len(basis), np.linalg.norm(ellipsoid.whitener @ factor)
     chord = ellipsoid.radius * np.sqrt(2 * np.pi / r)
-    rate = max(np.sqrt(2 * m / np.pi) * size, m * size / np.sqrt(r) / chord)
-    wanted = r * (TILES_PER_ITEM_TRACKED if reflect else _TILES_PER_ITEM)
-    return float(wanted / rate)
+    return float(max(np.sqrt(2 * m / np.pi) * size, m * size / np.sqrt(r) / chord))

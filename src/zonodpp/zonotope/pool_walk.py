@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from zonodpp._arguments import as_items
 from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.bases import renew
 from zonodpp.chains.columns import UnitColumns
-from zonodpp.chains.contract import State, need_between
+from zonodpp.chains.contract import Sampler, State, need_between, only_chain
 from zonodpp.chains.inverse import inverse_of
-from zonodpp.chains.tracking import Recording
+from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.numerics.compiled import VECTOR
 from zonodpp.zonotope import line as lines
 from zonodpp.zonotope import pool as pools
@@ -43,7 +43,7 @@ class PoolWalk(ZonotopeWalk):
     lazy: bool = False
     asked: bool = False  # whether the option ``pricing`` was given
     met: int = _MET_PER_ITEM
-    counters: tuple[str, ...] = steps.COUNTERS
+    counters: ClassVar[tuple[str, ...]] = steps.COUNTERS
 
     @property
     def most(self) -> int:
@@ -58,7 +58,7 @@ class PoolWalk(ZonotopeWalk):
         size = self.width + more
         return size + -size % VECTOR
 
-    def _at(self, basis: Integers, rng: Rng) -> State:
+    def _at(self, basis: Integers, rng: Rng, sets: TrackedSets) -> State:
         """Return the state of a chain at a uniform point of the tile of a basis."""
         r, n, fresh, room = self.width, self.columns.lengths.size, self.rule.fresh, self.room
         stack, x, costs = tile_rows(r, 0, 3), np.zeros(r), np.zeros(n)
@@ -82,11 +82,11 @@ class PoolWalk(ZonotopeWalk):
         facts[r + pools.LONGEST] = longest_of(self.columns)
         facts[r + pools.LARGEST] = largest
         facts[r + pools.GUESS] = largest * self.most / n
-        marked = n if self.tracker.size else 0
+        marked = n if len(sets.starts) > 1 else 0
         corners = room if self.lazy else 0
         return {
             "tiles": stack,
-            "line": lines.line_memory(r, marked, self.tracker),
+            "line": lines.line_memory(r, marked, sets),
             "x": x,
             "c": costs,
             "progress": np.zeros(3, np.int64),
@@ -104,7 +104,7 @@ class PoolWalk(ZonotopeWalk):
         tests = np.empty(2 * n + scratch_size(r, n))  # memory that is not touched costs nothing
         chain = ZonotopeChain(
             self.columns,
-            self.rule,
+            self.rule_for(record),
             state["tiles"],
             tests[2 * n :],
             state["line"],
@@ -162,8 +162,19 @@ class PoolWalk(ZonotopeWalk):
         first = which * size + (2 * r + 1) * self.room
         return memory[first : first + self.room].view(np.int64)
 
+    def on_device(self, checkpointed: bool) -> Sampler:
+        """Walk on a GPU, where each test looks at all items."""
+        if self.asked:
+            asked = "lazy" if self.lazy else "pool"
+            raise ValueError(
+                f"device='cuda' tests all items at each facet and has no pricing={asked!r}; leave "
+                "pricing out, pass pricing='all', or leave device out"
+            )
+        return super().on_device(checkpointed)
+
     def check(self, state: State) -> None:
         """Check the bases, the lengths of their columns, and the items of pools."""
+        state = only_chain(state)
         lengths, r, places = self.columns.lengths, self.width, state["places"]
         need_between(state["progress"], 0, 1, "the half of the line")
         need_between(places[[steps.WHICH, steps.DRAWN]], 0, 1, "the pool that is used")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from zonodpp._arguments import as_items
-from zonodpp._types import Floats, Integers, Rng, Subsets
+from zonodpp._imports import on_use
+from zonodpp._types import Floats, Integers, Rng
 from zonodpp.chains.bases import ChainOnBases, renew
-from zonodpp.chains.contract import State, need_between
+from zonodpp.chains.contract import Sampler, State, only_chain
 from zonodpp.chains.inverse import inverse_of
-from zonodpp.chains.tracking import Recording
+from zonodpp.chains.tracking import Recording, TrackedSets
 from zonodpp.numerics.arguments import address_of
 from zonodpp.numerics.hidden import hidden_sets
 from zonodpp.zonotope import line as lines
@@ -31,11 +32,12 @@ class ZonotopeWalk(ChainOnBases):
     """A prepared zonotope sampler."""
 
     rule: Rule
+    tracking: Rule  # the same where sets are tracked, whose averages gain from longer walks
     ellipsoid: Ellipsoid
     costs: Floats | None  # of the fixed tiling, for unit columns
-    counters: tuple[str, ...] = lines.COUNTERS
+    counters: ClassVar[tuple[str, ...]] = lines.COUNTERS
 
-    def _at(self, basis: Integers, rng: Rng) -> State:
+    def _at(self, basis: Integers, rng: Rng, sets: TrackedSets) -> State:
         """Return the state of a chain at a uniform point of the tile of a basis.
 
         With fresh tilings each step draws the costs and the point anew; the state needs neither.
@@ -56,17 +58,21 @@ class ZonotopeWalk(ChainOnBases):
         stack[1:] = stack[lines.HOME]
         return {
             "tiles": stack,
-            "line": lines.line_memory(r, n, self.tracker),
+            "line": lines.line_memory(r, n, sets),
             "x": x,
             "c": costs,
             "progress": np.zeros(3, np.int64),
             "counts": np.zeros(len(lines.COUNTERS), np.int64),
         }
 
-    def _walk(self, state: State, rng: Rng, subsets: Subsets, tracked: Floats, thin: int) -> int:
-        """Make thin * len(subsets) steps, or fewer if a step takes long; return how many."""
-        record = Recording(self.tracker.starts, self.tracker.items, subsets, tracked, thin)
-        progress = state["progress"]
+    def _walk(self, state: State, rng: Rng, record: Recording) -> int:
+        """Make draws, or fewer if a step takes long; return how many are finished.
+
+        ``progress`` holds the steps of a draw that is not finished, and the next call goes on.
+        """
+        thin, progress = record.thin, state["progress"]
+        if progress[lines.STEP] >= thin:  # the loop over steps would not end
+            raise ValueError(f"a draw of {thin} steps has {progress[lines.STEP]} steps already")
         kernel, arguments = self._kernel(state, record)
         mended, reached = 0, -1
         while (status := kernel(address_of(rng), *arguments)) not in (lines.DONE, lines.PAUSED):
@@ -77,17 +83,17 @@ class ZonotopeWalk(ChainOnBases):
             mended, reached = (mended + 1 if made == reached else 1), made
             if mended > _MENDS:
                 break
-        draws, steps, _ = progress.tolist()
-        progress[lines.DRAW] = progress[lines.STEP] = 0  # the next call goes on with the same step
-        subsets[:draws].sort(axis=1)
-        return int(draws * thin + steps)
+        draws = int(progress[lines.DRAW])
+        progress[lines.DRAW] = 0
+        record.subsets[:draws].sort(axis=1)
+        return draws
 
     def _kernel(self, state: State, record: Recording) -> tuple[Callable[..., int], Any]:
         """Return the compiled steps, and what they take after the generator."""
         r, n = self.width, self.columns.lengths.size
         chain = ZonotopeChain(
             self.columns,
-            self.rule,
+            self.rule_for(record),
             state["tiles"],
             np.empty(scratch_size(r, n)),
             state["line"],
@@ -101,6 +107,10 @@ class ZonotopeWalk(ChainOnBases):
         if self.rule.long_steps:
             return run_by_long_steps, (chain, self.ellipsoid)
         return run_by_walk, (chain,)
+
+    def rule_for(self, record: Recording) -> Rule:
+        """Return the rule of steps, which is another one where sets are tracked."""
+        return self.rule if len(record.starts) == 1 else self.tracking
 
     def _mend(self, arguments: Any, status: int) -> None:
         """Compute T anew, or find a lost tile again, as the status of a kernel asks."""
@@ -124,11 +134,18 @@ class ZonotopeWalk(ChainOnBases):
             line.share[:] = line.tally[:] = chain.progress[lines.HALF] = 0
             chain.stack[1:] = chain.stack[lines.HOME]
 
+    def on_device(self, checkpointed: bool) -> Sampler:
+        """Walk on a GPU."""
+        found: Sampler = on_use("zonodpp.zonotope.gpu").ZonotopeOnDevice(self, checkpointed)
+        return found
+
     def check(self, state: State) -> None:
         """Check the bases, the lengths of their columns, and the bounds of all other items."""
-        lengths = self.columns.lengths
-        need_between(state["progress"], 0, 1, "the half of the line")
-        for row in state["tiles"]:
+        lengths, chain = self.columns.lengths, only_chain(state)
+        draw, step, half = chain["progress"].tolist()
+        if draw != 0 or step < 0 or half not in (0, 1):
+            raise ValueError(f"draw {draw}, step {step}, half {half} of a line cannot be")
+        for row in chain["tiles"]:
             tile = tile_at(row, self.width, lengths.size)
             basis = as_items(tile.basis, lengths.size, "the basis")
             if not (lengths[basis] > 0).all() or (tile.reach != lengths[basis]).any():

@@ -22,6 +22,7 @@ from zonodpp._arguments import (
 )
 from zonodpp._types import Booleans, Floats, MatrixLike, Rng, SeedLike
 from zonodpp.chains.contract import make_draw
+from zonodpp.chains.tracking import NO_SETS
 from zonodpp.numerics.arrays import to_dense
 from zonodpp.numerics.threads import one_thread
 from zonodpp.zonotope.containment import Containment, containment
@@ -554,11 +555,11 @@ class Zonotope(Tiling):
         accepted.
         """
         walk = HitAndRun(preset="paper", directions="whitened").prepare(self._target)
-        state, basis = walk.start(rng, None), np.empty((1, self.r), np.int32)
+        state, basis = walk.start([rng], None, NO_SETS), np.empty((1, self.r), np.int32)
         burn_in = 10 * self.r
         for k in range(len(points)):
             make_draw(walk, state, rng, basis, thin if k else burn_in)
-            points[k] = state["x"]
+            [points[k]] = state["x"]
 
 
 class ReducedZonotope(Zonotope):
