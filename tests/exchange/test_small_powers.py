@@ -107,11 +107,12 @@ class Careless:
     def __init__(self, method):
         self.method = method
 
-    def prepare(self, target, track=None):
-        sampler = self.method.prepare(target, track)
+    def prepare(self, target):
+        sampler = self.method.prepare(target)
         if isinstance(self.method, Exchange):
             return replace(sampler, careful=False)
-        return replace(sampler, rule=sampler.rule._replace(careful=False))
+        rule = sampler.rule._replace(careful=False)
+        return replace(sampler, rule=rule, tracking=rule)
 
 
 @pytest.mark.parametrize(

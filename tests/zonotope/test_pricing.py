@@ -8,10 +8,13 @@ import sys
 import cases
 import networkx as nx
 import numpy as np
+import one_chain
 import pytest
 from law import assert_law, assert_not_law
 
 from zonodpp import HitAndRun, ProjectionDPP, VolumeSampling, sample
+from zonodpp.chains.contract import Block
+from zonodpp.chains.tracking import TrackedSets
 from zonodpp.zonotope import lazy, pool, pool_steps, pool_walk
 from zonodpp.zonotope import step as line_steps
 from zonodpp.zonotope import walk as zonotope_walk
@@ -196,19 +199,14 @@ def test_cutting_into_blocks_changes_nothing(pricing, patience, monkeypatch, sma
     target = TARGETS["graph wheel"]
 
     def run(cuts):
-        sampler = HitAndRun(pricing=pricing).prepare(target, [[0, 1]])
+        sampler, sets = HitAndRun(pricing=pricing).prepare(target), TrackedSets.of([[0, 1]])
         rng = np.random.default_rng(4)
-        state = sampler.start(rng, None)
+        state = sampler.start([rng], None, sets)
         subsets, tracked = np.zeros((200, target.r), np.int32), np.zeros((200, 1))
         for start, stop in itertools.pairwise(cuts):
-            left = 3 if stop == start + 1 else None
-            while left != 0:
-                rows = subsets[start:stop], tracked[start:stop]
-                made = sampler.advance(state, rng, *rows, left or 3)
-                if left is None:
-                    assert made == 3 * (stop - start)
-                    break
-                left -= made
+            while start < stop:
+                block = Block(subsets[None, start:stop], tracked[None, start:stop], 3)
+                start += sampler.advance(state, [rng], block, sets)
             sampler.check(state)
             assert all(np.isfinite(array).all() for array in state.values())
             state = {name: array.copy() for name, array in state.items()}  # as checkpoints do
@@ -224,7 +222,7 @@ def test_cutting_into_blocks_changes_nothing(pricing, patience, monkeypatch, sma
 def test_states_that_hold_nonsense_are_refused():
     sampler = HitAndRun(pricing="lazy").prepare(TARGETS["gaussian"])
     for name, value in (("places", 99), ("places", -1), ("pools", np.nan), ("progress", 7)):
-        state = sampler.start(np.random.default_rng(0), None)
+        state = one_chain.start(sampler, np.random.default_rng(0))
         state[name][:] = value
         with pytest.raises(ValueError, match=r"must lie between|item numbers|differ"):
             sampler.check(state)
@@ -247,9 +245,9 @@ def test_many_steps_do_not_drift(options):
     target = ProjectionDPP(np.random.default_rng(0).normal(size=(4, 60)))
     sampler = HitAndRun(pricing="pool", **options).prepare(target)
     rng = np.random.default_rng(0)
-    state = sampler.start(rng, None)
-    sampler.advance(state, rng, np.empty((1, 4), np.int32), np.empty((1, 0)), 20_000)
-    counts = dict(zip(sampler.counters, state["counts"].tolist(), strict=True))
+    state = one_chain.start(sampler, rng)
+    one_chain.advance(sampler, state, rng, np.empty((1, 4), np.int32), thin=20_000)
+    counts = dict(zip(sampler.counters, state["counts"][0].tolist(), strict=True))
     assert counts["steps"] == 20_000
     assert counts["refactorisations"] > 0
     assert counts["drifts"] == counts["lost tiles"] == 0
