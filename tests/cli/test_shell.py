@@ -108,9 +108,9 @@ from zonodpp.runs.groups import Run
 
 store = Run.store
 
-def store_and_stop(self, index, chain, *made):
-    store(self, index, chain, *made)
-    if chain.drawn:
+def store_and_stop(self, index, done):
+    store(self, index, done)
+    if done.group.drawn:
         os.kill(os.getpid(), signal.SIGINT)
 
 Run.store = store_and_stop
