@@ -353,3 +353,11 @@ def test_options_that_would_have_no_effect_are_refused(fails, folder):
     Path("g.graphml").write_text("<graphml/>")
     excluded = ("trees", "g.graphml", "--unweighted", "--weight", "w")
     assert "--weight and --unweighted exclude each other" in fails(*excluded)
+
+
+def test_landmarks_by_coverage(says, folder):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[-1] = 50
+    np.save("far.npy", X)
+    words = ("landmarks", "far.npy", "-k", 2, "--seed", 1, "--objective", "coverage")
+    assert "59" in says(*words).split()

@@ -32,6 +32,7 @@ from zonodpp import (
 from zonodpp.apps import (
     DesignRegression,
     LandmarkSelector,
+    coreset,
     diverse_rows,
     near_duplicates,
     rouge,
@@ -143,6 +144,8 @@ NUMBERS = {
         ONES,
     ),
     "LandmarkSelector.transform.X": (FITTED.transform, X),
+    "coreset.source": (lambda x: coreset(x, 2), X),
+    "coreset.source (function)": (lambda x: coreset(batches(x), 2), X),
     "diverse_rows.weights": (lambda x: diverse_rows(pd.DataFrame(X), 2, weights=x), ONES),
     "near_duplicates.relevance": (lambda x: near_duplicates(x, X, 2), ONES),
     "near_duplicates.features": (lambda x: near_duplicates(ONES, x, 2), X),
@@ -242,6 +245,8 @@ NO_INPUT = {
     "LabelledItems.__init__.labels": MADE,
     "ProjectionDPP.from_graph.G": "a graph: test_arguments.py has damaged ones",
     "SpanningTrees.__init__.G": "a graph: test_arguments.py has damaged ones",
+    "Coreset.__init__.indices": MADE,
+    "Coreset.__init__.weights": MADE,
     "diverse_rows.table": "cells of any type: test_rows.py",
     "diverse_rows.columns": "names of columns",
 }

@@ -5,6 +5,8 @@ from zonodpp.apps.columns.interpolative import Interpolation as Interpolation
 from zonodpp.apps.columns.interpolative import cur as cur
 from zonodpp.apps.columns.interpolative import interpolative as interpolative
 from zonodpp.apps.columns.selector import ColumnSelector as ColumnSelector
+from zonodpp.apps.coresets import Coreset as Coreset
+from zonodpp.apps.coresets import coreset as coreset
 from zonodpp.apps.designs import DesignRegression as DesignRegression
 from zonodpp.apps.landmarks.selector import LandmarkSelector as LandmarkSelector
 from zonodpp.apps.rows import diverse_rows as diverse_rows
