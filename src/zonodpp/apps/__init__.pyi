@@ -8,6 +8,8 @@ from zonodpp.apps.columns.selector import ColumnSelector as ColumnSelector
 from zonodpp.apps.coresets import Coreset as Coreset
 from zonodpp.apps.coresets import coreset as coreset
 from zonodpp.apps.designs import DesignRegression as DesignRegression
+from zonodpp.apps.duplicates import Duplicates as Duplicates
+from zonodpp.apps.duplicates import deduplicate as deduplicate
 from zonodpp.apps.landmarks.selector import LandmarkSelector as LandmarkSelector
 from zonodpp.apps.rows import diverse_rows as diverse_rows
 from zonodpp.apps.shortlists.duplicates import DuplicateReport as DuplicateReport
