@@ -1,5 +1,6 @@
 # The public names and their modules, for type checkers and for `zonodpp._imports.lazy`.
 
+from zonodpp.apps.batches import next_batch as next_batch
 from zonodpp.apps.columns.interpolative import CUR as CUR
 from zonodpp.apps.columns.interpolative import Interpolation as Interpolation
 from zonodpp.apps.columns.interpolative import cur as cur
