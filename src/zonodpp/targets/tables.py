@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from zonodpp._arguments import as_reals
 from zonodpp._imports import optional
 
 _LISTS = ("list", "large_list", "fixed_size_list")  # types of Arrow columns, as they are printed
+_SEQUENCES = (list, tuple, np.ndarray)
 
 
 def numbers_in(table: Any, columns: Mapping[Any, str]) -> NDArray[Any]:
@@ -22,13 +23,22 @@ def numbers_in(table: Any, columns: Mapping[Any, str]) -> NDArray[Any]:
     return np.hstack([_block_of(table[name], told) for name, told in columns.items()])
 
 
-def has_lists(column: Any) -> bool:
-    """Tell whether the cells of a column of a pandas table are lists of numbers."""
+def has_lists(column: Any, *, equal: bool = False) -> bool:
+    """Tell whether the cells of a column of a pandas table are lists of numbers.
+
+    With ``equal`` no cell may be empty, and all lists must have the same length.
+    """
     kind = str(getattr(column, "dtype", ""))
-    if kind != "object":
-        return kind.startswith(_LISTS)
-    first = next((cell for cell in column if cell is not None), None)
-    return isinstance(first, list | tuple | np.ndarray)
+    if kind != "object" and not kind.startswith(_LISTS):
+        return False
+    first = next((cell for cell in column if isinstance(cell, _SEQUENCES)), ())
+    if not len(first) or np.asarray(first).dtype.kind not in "biuf":
+        return False
+    return not equal or _lengths(column) == {len(first)}
+
+
+def _lengths(cells: Iterable[Any]) -> set[int]:
+    return {len(cell) if isinstance(cell, _SEQUENCES) else -1 for cell in cells}
 
 
 def _block_of(column: Any, told: str) -> NDArray[Any]:
@@ -46,7 +56,6 @@ def _block_of(column: Any, told: str) -> NDArray[Any]:
 
 
 def _stacked(cells: Sequence[Any], told: str) -> NDArray[Any]:
-    lengths = {len(cell) if isinstance(cell, list | tuple | np.ndarray) else -1 for cell in cells}
-    if len(lengths) > 1:
+    if len(_lengths(cells)) > 1:
         raise ValueError(f"{told} must have lists of the same length in all of its cells")
     return as_reals(cells, told, (None, None), "a list of numbers in each cell", dtype=None)
