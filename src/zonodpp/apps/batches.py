@@ -69,7 +69,7 @@ def next_batch(
     >>> from zonodpp.apps import next_batch
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
     >>> next_batch(X, 2, labelled=[1])
-    array([3, 5])
+    array([4, 5])
     """
     k = as_count(k, "k", 1)
     rows = as_matrix(numbers_of(X, None, "X") if is_table(X) else X, "X")
