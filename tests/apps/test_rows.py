@@ -273,7 +273,7 @@ def test_what_is_wrong_is_said(table, k, options, kind, message):
 
 
 def test_only_tables():
-    with pytest.raises(TypeError, match="DataFrame"):
+    with pytest.raises(TypeError, match="table of pandas"):
         diverse_rows(np.eye(3), 2)
     twice = pd.DataFrame([[1, 2], [3, 5]], columns=["a", "a"])
     with pytest.raises(ValueError, match="several columns are called a"):

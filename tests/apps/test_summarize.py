@@ -286,3 +286,46 @@ def test_given_features_may_have_any_unit_and_offset(columns):
         others += [rows + 2.0**31, rows + 2.0 ** np.arange(20, 34, 2)]
     for same in others:
         assert chosen(same) == expected
+
+
+STUBS = """\
+1. Source Code.
+
+The source code for a work means the preferred form of the work for making changes to it.
+
+2. Basic Permissions.
+
+All rights that this licence grants hold for the term of copyright on the work.
+
+You may convey covered works to others for the sole purpose of:
+
+Covered works are made for you alone, under the terms of this licence and of the work.
+"""
+
+
+@pytest.mark.parametrize("options", [{"sentences": 3}, {"words": 40}, {"features": "spread"}])
+def test_titles_and_stubs_are_not_picked(options):
+    found = summarize(STUBS, **({"sentences": 3} | options if "words" not in options else options))
+    assert len(found.all_sentences) == 6
+    assert not [one for one in found.sentences if one.endswith(":") or one[0].isdigit()]
+    assert len(summarize(STUBS, 5).sentences) == 5  # of so many, some have to be stubs
+    assert len(summarize(STUBS, 6).sentences) == 6
+
+
+def test_entries_of_a_list_are_no_titles():
+    from zonodpp.apps.summaries.sentences import is_stub
+
+    for sentence in (
+        "1. Wash the whole sieve.",
+        "A ship came home.",
+        "I saw Whales.",
+        "3.5 Million",
+    ):
+        assert not is_stub(sentence), sentence
+    for sentence in (
+        "1. Source Code.",
+        "4.2. Terms and Conditions",
+        "(a) Definitions.",
+        "II. Law.",
+    ):
+        assert is_stub(sentence), sentence

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonodpp._arguments import as_count, as_weights, is_dataframe, listed, one_of, spawn
+from zonodpp._arguments import (
+    as_count,
+    as_weights,
+    check_finite,
+    is_dataframe,
+    listed,
+    one_of,
+    spawn,
+)
 from zonodpp._imports import optional
 from zonodpp._types import Floats, Integers, Rng, SeedLike
 from zonodpp.apps.landmarks.rows import merge, row_keys
-from zonodpp.best import find_map
+from zonodpp.apps.tables import table_of
+from zonodpp.best import find_map, pick
 from zonodpp.features import standardize
 from zonodpp.numerics.arrays import EPS
 from zonodpp.numerics.kernel import KernelColumns, partial_factor
@@ -22,6 +32,7 @@ from zonodpp.numerics.kernel_function import exponential, spread_of
 from zonodpp.numerics.spectrum import principal_scores
 from zonodpp.runs.sample import sample
 from zonodpp.targets import ProjectionDPP
+from zonodpp.targets.tables import has_lists, numbers_in
 
 # What tables need: the module, its extra, and what needs it.
 PANDAS = ("pandas", "parquet", "a table with columns of several types")
@@ -41,6 +52,8 @@ _FEW_ROWS = 20  # in shorter tables, consecutive numbers may be measurements
 # of a column that is true in one row of twenty. Otherwise the rarest level would decide everything.
 _LEAST_VARIANCE = 0.095
 _ID_NAME = re.compile(r"(?i:(^|[\W_])(id|uuid|guid|index)$)|[a-z]I[dD]$|^Unnamed: \d+$")
+_MANY = 2**22  # encoded cells beyond which a search takes minutes: 50,000 x 384 took 75 s
+_RIDGE = 1e-3  # of greedy picks in large tables: rows that are equal but for noise add nothing
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")  # as pandas calls them
 _ISO_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?"
 
@@ -51,10 +64,11 @@ def diverse_rows(
     *,
     columns: Sequence[Hashable] | Hashable | None = None,
     weights: Hashable | ArrayLike | None = None,
+    by: Hashable | None = None,
     answer: str = "best",
     rng: SeedLike = None,
 ) -> Any:
-    """Pick k rows of a pandas DataFrame that differ from each other.
+    """Pick k rows of a table that differ from each other.
 
     Numbers and dates are standardised, categories and booleans become columns of zeros and ones
     (rare levels together), and each column counts the same. A missing number is replaced by the
@@ -63,12 +77,16 @@ def diverse_rows(
 
     Sets of rows have the probabilities of the projection DPP of the k leading directions of the
     kernel ``exp(-distance / spread)``, so that k may be larger than the number of columns. Equal
-    rows are picked together only if k is larger than the number of distinct rows.
+    rows are picked together only if k is larger than the number of distinct rows. Of a table with
+    more than four million encoded cells the best answer is the picks of `zonodpp.pick` with this
+    kernel, one by one and without exchanges.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        The rows to choose from.
+    table : table or path
+        The rows to choose from: a table of pandas, of polars, Arrow or another library that
+        narwhals knows, or the path of a Parquet, CSV or Feather file. A column whose cells are
+        lists of numbers, such as an embedding, counts as one column.
     k : int
         How many rows, at most as many as there are.
     columns : list of names, or one name, optional
@@ -77,6 +95,10 @@ def diverse_rows(
     weights : column name or (n,) array_like, optional
         The probability of a set is multiplied by the product of the weights of its rows. A row of
         weight zero is never picked. A column of weights does not count for distances.
+    by : column name, optional
+        Rows with the same value in this column are a stratum. Each stratum gets a share of the k
+        rows in proportion to its number of rows, and at least one row if k is large enough; rows
+        that differ are picked within each. The column does not count for distances.
     answer : {"best", "draw"}
         The likeliest set that a search finds, the same each time, or a random draw.
     rng : seed or Generator, optional
@@ -84,9 +106,10 @@ def diverse_rows(
 
     Returns
     -------
-    pandas.DataFrame
-        The rows picked, in the order of the table, with all columns. ``attrs["diverse_rows"]``
-        says how each column was used, and how many rows are distinct.
+    table of the kind that was passed
+        The rows picked, in the order of the table, with all columns; of a path a pandas DataFrame.
+        In pandas ``attrs["diverse_rows"]`` says how each column was used, and how many rows are
+        distinct.
 
     Raises
     ------
@@ -113,8 +136,8 @@ def diverse_rows(
     >>> len(found), found.attrs["diverse_rows"]["columns"]["size"]
     (3, 'used: number; standardised')
     """
-    if not is_dataframe(table):
-        raise TypeError(f"table must be a pandas DataFrame, got {type(table).__name__}")
+    whole = table_of(table)
+    table = whole.frame
     one_of(answer, "answer", ("best", "draw"))
     n = len(table)
     k = as_count(k, "k", 1)
@@ -126,6 +149,12 @@ def diverse_rows(
         if weights not in table.columns:
             raise ValueError(f"weights={weights!r} is no column of the table")
         counted, weights = table.drop(columns=weights), table[weights]
+    strata = np.zeros(n, dtype=np.int64)
+    if by is not None:
+        if by not in table.columns:
+            raise ValueError(f"by={by!r} is no column of the table")
+        strata = optional(*PANDAS).factorize(table[by], use_na_sentinel=False)[0]
+        counted = counted.drop(columns=by, errors="ignore")
     q = as_weights(weights, n)  # type: ignore[arg-type]
     q = np.ones(n) if q is None else q
     if np.count_nonzero(q) < k:
@@ -138,13 +167,43 @@ def diverse_rows(
             hint = "columns=[...] makes columns count" if columns is None else "name other columns"
             raise ValueError(f"no column can be used ({reasons}); {hint}")
         points = np.zeros((n, 1))  # all rows are equal, and all of them are picked
-    chosen = _pick(points, q.copy(), k, answer, rng)
-    found = table.iloc[chosen]
-    found.attrs["diverse_rows"] = {
-        "columns": {str(column.name): str(column) for column in encoded.columns},
-        "distinct_rows": len(merge(points, np.ones(n)).rows),
-    }
+    chosen = _pick_within(strata, points, q, k, answer, rng)
+    found = whole.take(chosen)
+    if is_dataframe(found):
+        found.attrs["diverse_rows"] = {
+            "columns": {str(column.name): str(column) for column in encoded.columns},
+            "distinct_rows": len(merge(points, np.ones(n)).rows),
+        }
     return found
+
+
+def _pick_within(
+    strata: Integers, points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike
+) -> Integers:
+    """Return k rows, sorted, so many of each stratum as its share is."""
+    if not strata.any():
+        return _pick(points, weights.copy(), k, answer, rng)
+    shares = _shares_of(np.bincount(strata, weights > 0).astype(np.int64), k)
+    seeds = spawn(rng, len(shares), purpose="strata")
+    picks = []
+    for stratum in np.flatnonzero(shares):
+        rows = np.flatnonzero(strata == stratum)
+        share = int(shares[stratum])
+        picks.append(rows[_pick(points[rows], weights[rows], share, answer, seeds[stratum])])
+    return np.sort(np.concatenate(picks))
+
+
+def _shares_of(sizes: Integers, k: int) -> Integers:
+    """Share k among strata by their sizes, at least one each if there are enough, none too many.
+
+    The next one goes to the stratum with the largest size for each of its rows (Webster's rule);
+    strata without a row come first, the large ones before the small ones.
+    """
+    shares = np.zeros_like(sizes)
+    for _ in range(k):
+        claims = np.where(shares == 0, sizes.sum() + sizes, sizes / (shares + 0.5))
+        shares[np.argmax(np.where(shares < sizes, claims, -1.0))] += 1
+    return shares
 
 
 def _pick(points: Floats, weights: Floats, k: int, answer: str, rng: SeedLike) -> Integers:
@@ -178,15 +237,20 @@ def _draw(points: Floats, weights: Floats, k: int, answer: str, rng: Rng) -> Int
     """Draw k of the distinct points from the projection DPP of the leading directions."""
     count = min(len(points), max(_DIRECTIONS_PER_ROW * k, _LEAST_DIRECTIONS))
     spread = spread_of(points)
+    if answer == "best" and points.size > _MANY:
+        kernel = partial(exponential, spread=spread)
+        relevance = np.sqrt(weights / weights.max())
+        greedy = pick(points, k, kernel=kernel, relevance=relevance, ridge=_RIDGE)
+        return np.asarray(greedy, dtype=np.int64)
 
     def columns(span: slice, items: Integers) -> Floats:
         return exponential(points[span], points[items], spread)
 
-    kernel = KernelColumns(np.ones(len(points)), columns, EPS)
+    kernel_columns = KernelColumns(np.ones(len(points)), columns, EPS)
     [generator] = spawn(0 if answer == "best" else rng, purpose="features")
     # The factor takes most of the memory. Only its coordinates along k directions are kept.
-    scores = principal_scores(partial_factor(kernel, count, _TRACE_LEFT, generator)[0], k)
-    target = ProjectionDPP.from_features(scores, weights=weights)
+    factor = partial_factor(kernel_columns, count, _TRACE_LEFT, generator)[0]
+    target = ProjectionDPP.from_features(principal_scores(factor, k), weights=weights)
     if answer == "best":
         return find_map(target).subset
     draws = sample(target, 1, rng=rng, progress=False)
@@ -201,7 +265,7 @@ class Column:
     ----------
     name : hashable
     kind : str
-        number, boolean, category, date, text, id, constant or empty.
+        number, vector, boolean, category, date, text, id, constant or empty.
     missing : int
         How many of its cells are empty.
     width : int
@@ -260,6 +324,13 @@ def encode(table: Any, columns: Sequence[Hashable] | Hashable | None = None) -> 
 
 def _encode_column(name: Hashable, cells: Any, asked: bool) -> tuple[Column, Floats]:
     """Encode one column; ``asked`` if the user named it."""
+    if has_lists(cells, equal=True):
+        vectors = numbers_in({name: cells}, {name: f"column {name!r}"}).astype(np.float64)
+        check_finite(vectors, f"column {name!r}")
+        vectors = vectors - vectors.mean(axis=0)
+        spread = float(np.sqrt(vectors.var(axis=0).sum())) or 1.0
+        note = f"lists of {vectors.shape[1]} numbers, standardised as one column"
+        return Column(name, "vector", 0, vectors.shape[1], note), vectors / spread
     kind, numbers = _read_cells(cells)
     empty = ~np.isfinite(numbers)  # infinity is no measurement either
     present = numbers[~empty]

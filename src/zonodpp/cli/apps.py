@@ -66,7 +66,7 @@ def pick_landmarks(options: interface.LandmarksOptions) -> Result:
     n, d = table.shape
     if options.n_landmarks > n:
         raise ValueError(f"--number {options.n_landmarks}: {table.source} has {n} rows")
-    choices = options.pick("n_landmarks", "transformer", "n_draws", "method")
+    choices = options.pick("n_landmarks", "transformer", "n_draws", "method", "objective")
     selector = apps.LandmarkSelector(random_state=options.seed, **choices)
     selector.fit(table.values, sample_weight=table.weights)
     order = np.argsort(selector.indices_)

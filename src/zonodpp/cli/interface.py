@@ -229,6 +229,9 @@ class LandmarksOptions(Input):
     method: Literal["auto", "search", "rp-cholesky", "exact", "zonotope", "exchange"] = option(
         "--method", "How to pick. auto: search, or a draw with --transformer.", default="auto"
     )
+    objective: Literal["trace", "coverage"] = option(
+        "--objective", "A small mean error, or a small largest distance.", default="trace"
+    )
     seed: int = SEED
 
 

@@ -73,7 +73,12 @@ def read_any_table(
 
 
 def rows_for_landmarks(options: LandmarksOptions) -> ItemTable | LargeTable:
-    """Read the rows; if they are large and the method reads passes, draw with --transformer pca."""
+    """Read the rows; if they are large and the method reads passes, draw with --transformer pca.
+
+    Coverage needs no draw: its landmarks are picked in passes.
+    """
+    if options.objective == "coverage":
+        return read_any_table(options, "weights")
     if options.transformer not in (None, "pca") or options.method not in ("auto", "exact"):
         return read_table(options, "weights")
     table = read_any_table(options, "weights")

@@ -24,6 +24,7 @@ from zonodpp._imports import on_use, optional
 from zonodpp._types import Integers, MatrixLike
 from zonodpp.io.stderr import Stderr, is_watched
 from zonodpp.numerics.threads import one_thread
+from zonodpp.targets.tables import numbers_in
 
 BATCH = 2**20  # entries of a batch of an array: 8 MiB as float64
 Result = TypeVar("Result")
@@ -272,10 +273,12 @@ def array_rows(X: NDArray[np.generic], weights: ArrayLike | None) -> RowSource:
 
 def _of_table(table: Any, columns: tuple[str, ...], weights: str | None, number: int) -> Batch:
     """Return columns of numbers of a pandas or an Arrow table."""
-    named = {name: f"column {name!r} of batch {number}" for name in (*columns, weights) if name}
-    found = {name: as_reals(table[name], told, dtype=None) for name, told in named.items()}
-    rows = np.column_stack([found[name] for name in columns])
-    return Batch(rows, None if weights is None else found[weights])
+    rows = numbers_in(table, {name: f"column {name!r} of batch {number}" for name in columns})
+    if weights is None:
+        return Batch(rows, None)
+    return Batch(
+        rows, as_reals(table[weights], f"column {weights!r} of batch {number}", dtype=None)
+    )
 
 
 def _ids_of(table: Any, columns: tuple[str, ...], weights: None, number: int) -> Batch:

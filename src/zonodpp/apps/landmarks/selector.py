@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from zonodpp._arguments import as_count, as_positive, in_one_line, one_of
 from zonodpp._types import Floats, Integers, Matrix, MatrixLike, Rng
+from zonodpp.apps.coresets import cover
 from zonodpp.apps.estimators import rows_for, weights_for
 from zonodpp.apps.landmarks.features import features_for_draws, outlyingness
 from zonodpp.apps.landmarks.rows import DistinctRows, merge
 from zonodpp.apps.landmarks.search import PICKERS
 from zonodpp.apps.landmarks.streams import rows_beyond_memory, streamed_target
+from zonodpp.apps.tables import rows_of
 from zonodpp.chains.methods import METHODS
 from zonodpp.numerics.arrays import to_dense
 from zonodpp.numerics.kernel import rounding_share
@@ -33,7 +35,9 @@ from zonodpp.numerics.kernel_function import (
 )
 from zonodpp.runs.sample import sample
 from zonodpp.targets import ProjectionDPP
-from zonodpp.targets.batches import RowSource
+from zonodpp.targets.batches import RowSource, source_of
+from zonodpp.targets.passes import View
+from zonodpp.targets.stream import take_moments
 
 _LARGEST = 1e150  # sums of the squares of larger entries exceed the range of float64
 _TRANSFORMERS = ("pca", "kernel", "isomap", "precomputed")
@@ -82,6 +86,12 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ``"auto"``: search, or with a ``transformer`` the best way to draw. ``"rp-cholesky"``: the
         pivots of `zonodpp.features.rp_cholesky`. The others are ways to draw, as in
         `zonodpp.sample`; ``transformer`` is then "pca" if not given.
+    objective : {"trace", "coverage"}
+        ``"trace"``: a small mean error, to which large groups matter most. ``"coverage"``: a small
+        largest distance of a row from its landmark, so that every group and every outlier gets a
+        landmark before a large group gets many: the rows of `coreset`. Rows are then read in
+        batches, whatever their source, nothing is random, and the weights of rows only tell which
+        rows may be picked.
     random_state : int, RandomState or None
         As in scikit-learn.
 
@@ -137,6 +147,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     downweight_outliers: bool = True
     n_draws: int = 1
     method: str = "auto"
+    objective: str = "trace"
     random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: MatrixLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -172,6 +183,8 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             found = in_one_line(repr(self.kernel_params))
             raise TypeError(f"kernel_params must be a dict of parameters by name, got {found}")
         method = self._method()
+        if one_of(self.objective, "objective", ("trace", "coverage")) == "coverage":
+            return self._fit_coverage(X, sample_weight, m)
         state = check_random_state(self.random_state)
         rng = np.random.default_rng(state.randint(2**31 - 1, size=4))
         source = rows_beyond_memory(X, sample_weight, self.transformer)
@@ -187,9 +200,7 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         given = merge(X, weights)
         rows = given.rows
         if len(rows) < m:
-            found = f"{len(rows)} distinct row(s) of positive weight (n_samples={X.shape[0]})"
-            warning = f"n_landmarks={m} but X has {found}; all of them are landmarks now"
-            warnings.warn(warning, stacklevel=2)
+            warnings.warn(_too_few(m, given), stacklevel=2)
             m = len(rows)
         gamma = scale_gamma(X, weights) if isinstance(self.gamma, str) else None
         self._set_kernel(X, gamma)
@@ -206,6 +217,37 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             target = ProjectionDPP.from_features(features.values, weights=given.weights / factors)
             indices = rows[self._draw(target, n_draws, method, rng)]
         self._keep(X[indices], indices)
+        return self
+
+    def _fit_coverage(self, X: MatrixLike, weights: ArrayLike | None, m: int) -> Self:
+        """Pick landmarks that are near to all rows."""
+        if self.transformer is not None or self.method != "auto" or self.n_draws != 1:
+            raise ValueError(
+                "objective='coverage' takes neither transformer= nor method= nor n_draws=: its "
+                "landmarks are neither searched nor drawn; leave these out"
+            )
+        found = source_of(X, weights, None, None)
+        if found is None:
+            X = rows_for(self, X, accept_sparse="csr")
+            q = weights_for(weights, X.shape[0])
+            given = merge(X, q)
+            if len(given.rows) < m:
+                warnings.warn(_too_few(m, given), stacklevel=3)
+                m = len(given.rows)
+            indices = given.rows[cover(rows_of(X[given.rows], None, "X"), m).indices]
+            self._set_kernel(X, scale_gamma(X, q) if isinstance(self.gamma, str) else None)
+            self._keep(X[indices], indices)
+            return self
+        coreset = cover(found[0], m)
+        landmarks = coreset.rows.astype(np.float64)
+        self.n_features_in_ = landmarks.shape[1]
+        scale = 1.0
+        if isinstance(self.gamma, str):
+            moments = take_moments(found[0], View(), centred=True)
+            scatter = float(np.trace(moments.scatter))
+            scale = moments.weight / scatter if scatter > 0 else 1.0
+        self._set_kernel(landmarks, Gamma(scale))
+        self._keep(landmarks, coreset.indices)
         return self
 
     def _method(self) -> str:
@@ -314,6 +356,11 @@ class LandmarkSelector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _too_few(m: int, given: DistinctRows) -> str:
+    found = f"{len(given.rows)} distinct row(s) of positive weight (n_samples={given.X.shape[0]})"
+    return f"n_landmarks={m} but X has {found}; all of them are landmarks now"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ _NUMBER = re.compile(r"(?:\(?(?:\d{1,3}|[A-Za-z])[.)]|[\u2013\u2014])\s+")
 _ENDS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964\u061f][\"'\u2019\u201d\u300d\u00bb)\]]*$")
 _GOES_ON = re.compile(r"[,;\-\u2013\u2014\u3001\uff0c(\[]$")
 _CLAUSE = re.compile(r"[,;:\u2013\u2014\u3001\uff0c\uff1b]|--")
+_COLONS = (":", "\uff1a", ':"', ":\u201d")
+_TITLE_NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[IVX]{1,5})[.)]\s+(?=\w)")
+_SMALL_WORD = 3  # letters of words that titles write in small letters
 _APOSTROPHES = "'\u2018\u2019"
 _MARKS = (  # quotation marks and brackets
     "'\"()[]\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f"
@@ -184,6 +187,25 @@ def join_sentences(lines: list[str], hyphen: str = "") -> str:
         parts.append(hyphen if hyphenated else "" if _UNSPACED.match(line[-1:]) else " ")
         parts.append(following)
     return "".join(parts)
+
+
+def is_stub(sentence: str) -> bool:
+    """Tell whether a sentence says nothing without the text after it: a colon, or a numbered title.
+
+    In a numbered title all words of more than three letters begin with a capital letter.
+
+    Examples
+    --------
+    >>> from zonodpp.apps.summaries.sentences import is_stub
+    >>> list(map(is_stub, ["1. Source Code.", "We need:", "2. Wash the whole sieve."]))
+    [True, True, False]
+    """
+    if sentence.endswith(_COLONS):
+        return True
+    number = _TITLE_NUMBER.match(sentence)
+    words = WORD.findall(sentence[number.end() :]) if number else []
+    long = [word for word in words if len(word) > _SMALL_WORD] or words
+    return bool(long) and len(words) <= _TITLE and all(word[0].isupper() for word in long)
 
 
 def _pieces(unit: str, code: str, segment: Segment) -> Iterator[str]:

@@ -13,7 +13,7 @@ from zonodpp._types import Floats, Integers, MatrixLike, SeedLike
 from zonodpp.apps.rouge import minimum_bayes_risk
 from zonodpp.apps.summaries import text as texts
 from zonodpp.apps.summaries.languages import words as words_of
-from zonodpp.apps.summaries.sentences import join_sentences, split_sentences
+from zonodpp.apps.summaries.sentences import is_stub, join_sentences, split_sentences
 from zonodpp.best import find_map
 from zonodpp.numerics.arrays import to_dense, unit_rows
 from zonodpp.runs.sample import sample
@@ -194,6 +194,10 @@ def summarize(
         indices = np.sort(np.append(candidates, repeats)).tolist()
         return Summary([everything[i] for i in indices], indices, [1.0] * len(indices), everything)
 
+    # Titles and stubs say nothing alone: they are candidates only if there is not enough else.
+    whole = np.array([not is_stub(everything[i]) for i in candidates], dtype=bool)
+    if whole.sum() >= (k if sentences is not None or words is None else 1):
+        candidates = candidates[whole]
     relevance = np.ones(len(everything))
     if query is not None:
         relevance = np.maximum(texts.relevance(everything, query, language), _UNRELATED)
