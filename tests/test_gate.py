@@ -31,6 +31,7 @@ from zonodpp import (
 )
 from zonodpp.apps import (
     DesignRegression,
+    DiverseBatchSampler,
     LandmarkSelector,
     coreset,
     deduplicate,
@@ -137,6 +138,7 @@ NUMBERS = {
         ONES,
     ),
     "DesignRegression.predict.X": (LINE.predict, X),
+    "DiverseBatchSampler.__init__.X": (lambda x: DiverseBatchSampler(x, 2), X),
     "LandmarkSelector.fit.X": (lambda x: LandmarkSelector(2).fit(x), X),
     "LandmarkSelector.fit.X (function)": (
         lambda x: LandmarkSelector(2, transformer="pca").fit(batches(x)),
