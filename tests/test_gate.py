@@ -33,6 +33,7 @@ from zonodpp import (
 from zonodpp.apps import (
     ColumnSelector,
     DesignRegression,
+    DiverseBatchSampler,
     LandmarkSelector,
     coreset,
     cur,
@@ -149,6 +150,7 @@ NUMBERS = {
     "interpolative.A": (lambda x: interpolative(x, 1), X),
     "interpolative.A (function)": (lambda x: interpolative(batches(x), 1), X),
     "interpolative.A (Dask)": (lambda x: interpolative(dask(x), 1), X),
+    "DiverseBatchSampler.__init__.X": (lambda x: DiverseBatchSampler(x, 2), X),
     "LandmarkSelector.fit.X": (lambda x: LandmarkSelector(2).fit(x), X),
     "LandmarkSelector.fit.X (function)": (
         lambda x: LandmarkSelector(2, transformer="pca").fit(batches(x)),

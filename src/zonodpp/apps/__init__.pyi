@@ -12,6 +12,7 @@ from zonodpp.apps.designs import DesignRegression as DesignRegression
 from zonodpp.apps.duplicates import Duplicates as Duplicates
 from zonodpp.apps.duplicates import deduplicate as deduplicate
 from zonodpp.apps.landmarks.selector import LandmarkSelector as LandmarkSelector
+from zonodpp.apps.minibatches import DiverseBatchSampler as DiverseBatchSampler
 from zonodpp.apps.optimal_designs import optimal_design as optimal_design
 from zonodpp.apps.rows import diverse_rows as diverse_rows
 from zonodpp.apps.shortlists.duplicates import DuplicateReport as DuplicateReport
