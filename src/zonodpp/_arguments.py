@@ -209,6 +209,8 @@ def check_finite(matrix: Matrix, name: str) -> None:
     values: Floats = matrix if isinstance(matrix, np.ndarray) else matrix.data
     finite = np.isfinite(values)
     if not finite.all():
+        if not np.ndim(finite):
+            raise ValueError(f"{name} must be finite, got {values}")
         bad = np.nonzero(~finite)
         places = bad if isinstance(matrix, np.ndarray) else [k[bad] for k in matrix.tocoo().coords]
         first = ", ".join(str(index[0]) for index in places)

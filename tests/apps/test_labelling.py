@@ -8,7 +8,7 @@ import pytest
 
 from zonodpp.apps import batches, next_batch
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "labelling.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "labelling.md"
 RNG = np.random.default_rng(0)
 X = np.repeat(8 * RNG.normal(size=(12, 4)), 25, axis=0) + RNG.normal(size=(300, 4))
 GROUPS = np.repeat(np.arange(12), 25)

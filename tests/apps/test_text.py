@@ -275,7 +275,7 @@ def test_languages():
     assert read_language("en").stemmer == "english"
     assert read_language("NORWEGIAN") == ("no", "norwegian")
     assert read_language("zh") == ("zh", None)
-    with pytest.raises(ValueError, match="language must be a code such as 'de'"):
+    with pytest.raises(ValueError, match="language must be a known code, such as 'de'"):
         read_language("double dutch")
     with pytest.raises(TypeError, match="language must be a code"):
         read_language(49)

@@ -274,7 +274,8 @@ def test_a_checkpoint_within_a_tree_goes_on(monkeypatch, tmp_path, algorithm):
     call = {"method": "trees", "algorithm": algorithm, "chains": 2, "rng": 4}
     whole = sample(target, 3, **call)
     monkeypatch.setattr(trees, "CALL_STEPS", 5)
-    monkeypatch.setattr("zonodpp.runs.groups.SLICE", 1e-9)  # one call each
+    for module in ("groups", "executors"):
+        monkeypatch.setattr(f"zonodpp.runs.{module}.SLICE", 1e-9)  # one call each
 
     def stop(progress):
         raise KeyboardInterrupt

@@ -147,8 +147,11 @@ def test_a_zonotope_contains_itself_and_not_a_larger_one():
         (lambda z: np.eye(2) @ z, r"one column for each of the 3 dimensions, got shape \(2, 2\)"),
         (lambda z: np.full((3, 3), np.nan) @ z, "M has NaN"),
         (lambda z: z.contains(Zonotope(np.eye(2))), "r = 3 cannot contain one with r = 2"),
-        (lambda z: Zonotope.from_generators(G, [1, 2]), "center must be a number, or have r = 3"),
-        (lambda z: Zonotope.from_generators(G, np.inf), "center has NaN or infinity"),
+        (
+            lambda z: Zonotope.from_generators(G, [1, 2]),
+            "center must have r = 3 coordinates as G has rows, or be a number",
+        ),
+        (lambda z: Zonotope.from_generators(G, np.inf), "center must be finite, got nan"),
         (lambda z: Zonotope.from_generators([1.0, 2.0]), "G must be a 2-d array"),
         (lambda z: z.vertices(at_most=0), "at_most must be at least 1"),
         (lambda z: z.reduce(0.5), "order must be at least 1, got 0.5: .* flat"),

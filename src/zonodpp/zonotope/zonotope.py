@@ -16,6 +16,7 @@ from zonodpp._arguments import (
     as_flag,
     as_matrix,
     as_positive,
+    as_reals,
     check_finite,
     one_of,
     spawn,
@@ -134,13 +135,9 @@ class Zonotope(Tiling):
         """
         A = 2.0 * as_matrix(G, "G")
         check_finite(A, "G")
-        middle = np.asarray(center, dtype=np.float64)
-        if middle.shape not in ((), (A.shape[0],)):
-            raise ValueError(
-                f"center must be a number, or have r = {A.shape[0]} coordinates as G has rows, got "
-                f"{middle.shape}"
-            )
-        check_finite(np.atleast_1d(middle), "center")
+        middle, r = as_reals(center, "center", finite=True), A.shape[0]
+        expected = f"r = {r} coordinates as G has rows, or be a number"
+        middle = as_reals(middle, "center", () if middle.ndim == 0 else (r,), expected)
         middle = np.full(A.shape[0], middle)
         zonotope = cls.__new__(cls)
         zonotope._begin(A, middle - np.asarray(A.sum(axis=1)) / 2.0, None, rng)
