@@ -151,7 +151,7 @@ def test_a_zonotope_contains_itself_and_not_a_larger_one():
             lambda z: Zonotope.from_generators(G, [1, 2]),
             "center must have r = 3 coordinates as G has rows, or be a number",
         ),
-        (lambda z: Zonotope.from_generators(G, np.inf), "center must be finite, got nan"),
+        (lambda z: Zonotope.from_generators(G, np.inf), "center must be finite, got inf"),
         (lambda z: Zonotope.from_generators([1.0, 2.0]), "G must be a 2-d array"),
         (lambda z: z.vertices(at_most=0), "at_most must be at least 1"),
         (lambda z: z.reduce(0.5), "order must be at least 1, got 0.5: .* flat"),
