@@ -88,7 +88,7 @@ def _strata(rows: Floats, items: Integers, count: int, rng: np.random.Generator)
             done.append(items)
             continue
         centred = rows[items] - rows[items].mean(axis=0)
-        direction = rng.standard_normal(rows.shape[1])
+        direction: Floats = rng.standard_normal((rows.shape[1],))
         for _ in range(_ROUNDS):
             direction = (centred @ direction) @ centred
             direction /= np.linalg.norm(direction) or 1.0
