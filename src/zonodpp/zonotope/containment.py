@@ -23,6 +23,7 @@ _MOST_FACETS = 200_000  # of a zonotope whose facets are listed: about a second
 _DIRECTIONS = 1_000  # random directions in which W may reach farther
 _CLIMBS = 20  # steps from a direction to one in which W reaches relatively farther
 _TOLERANCE = 1e-9  # of the reach of Z: by so much W may reach farther and count as contained
+_ROUNDING = 1e-13  # rounding errors of a reach, relative to the sizes of the entries added up
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ def _farthest(normals: Floats, G: Floats, H: Floats, shift: Floats) -> Floats | 
     """Return the row along which the inner zonotope reaches farther by most, if along any."""
     outer = np.abs(normals @ G).sum(axis=1)
     excess = np.abs(normals @ H).sum(axis=1) + np.abs(normals @ shift) - outer
-    # Normals of a flat zonotope at a right angle to it have no reach: sizes of entries count.
+    # Along normals at a right angle to a flat zonotope all reaches are rounding errors.
     size = np.abs(normals) @ np.abs(np.column_stack([G, H, shift])).sum(axis=1)
-    excess -= _TOLERANCE * np.maximum(outer, _TOLERANCE * size)
+    excess -= np.maximum(_TOLERANCE * outer, _ROUNDING * size)
     worst = int(np.argmax(excess))
     if excess[worst] <= 0:
         return None
