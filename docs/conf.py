@@ -67,7 +67,8 @@ def skip_member(app, what, name, member, skip, options):
     """Leave out what users neither call nor write, and fields of tuples (see Attributes)."""
     of_tuple = type(member).__name__ == "_tuplegetter"
     of_protocol = getattr(member, "__qualname__", "").startswith(("Method.", "Sampler."))
-    return True if (name in NOT_FOR_USERS and not of_protocol) or of_tuple else None
+    of_sklearn = name in ("get_metadata_routing", "set_output")  # which refer to its own pages
+    return True if (name in NOT_FOR_USERS and not of_protocol) or of_tuple or of_sklearn else None
 
 
 def drop_back_links(app, pagename, templatename, context, doctree):

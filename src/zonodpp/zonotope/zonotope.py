@@ -64,7 +64,7 @@ class Zonotope(Tiling):
     origin : (r,) array
         The zonotope is origin + A[0,1]^n. Zero, unless it was made by `from_generators`.
     center, generators
-        The same as {center + generators @ b : |b| <= 1}.
+        The same as ``{center + generators @ b : |b| <= 1}``.
     n, r : int
         Number of generators, and of dimensions.
 
@@ -104,7 +104,7 @@ class Zonotope(Tiling):
     def from_generators(
         cls, G: MatrixLike, center: ArrayLike = 0.0, *, rng: SeedLike = None
     ) -> Zonotope:
-        """Return {center + G b : |b| <= 1}, as zonotopes are written in reachability and control.
+        """Return ``{center + G b : |b| <= 1}``, as reachability and control write zonotopes.
 
         It may be flat: points and tiles of it are then refused, and all else is computed.
 
@@ -151,7 +151,7 @@ class Zonotope(Tiling):
 
     @cached_property
     def generators(self) -> Floats:
-        """G of {center + G b : |b| <= 1}, (r, n): half of A."""
+        """G of ``{center + G b : |b| <= 1}``, (r, n): half of A."""
         return to_dense(self.A) / 2.0
 
     def __repr__(self) -> str:
